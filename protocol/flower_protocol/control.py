@@ -1,0 +1,102 @@
+"""Everything else that is said on an attachment, or in a single request."""
+
+import msgspec
+
+from flower_protocol.events import EventRecord
+from flower_protocol.handshake import Hello, Snapshot, Welcome
+from flower_protocol.workspaces import Place, WorkspaceStatus
+
+# From the client, on an attachment. The same words serve as bodies of single requests, with a place beside them.
+
+
+class Say(msgspec.Struct, frozen=True, kw_only=True, tag="say"):
+    """A remark to the running agent. ``id`` is the client's own (a uuid): said twice, it counts once."""
+
+    text: str
+    id: str
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, tag="answer"):
+    """An answer to an open question; an empty text skips it."""
+
+    question_id: str
+    text: str
+
+
+class Interrupt(msgspec.Struct, frozen=True, kw_only=True, tag="interrupt"):
+    """Break off at the next message boundary and wait for what the person says (``Resume`` or ``Stop``)."""
+
+
+class Resume(msgspec.Struct, frozen=True, kw_only=True, tag="resume"):
+    """After an interrupt: go on, with the words if there are any."""
+
+    text: str = ""
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True, tag="stop"):
+    """End the run. It never goes on by itself; the next ``flower`` wakes it."""
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True, tag="seen"):
+    """The client has shown every event up to ``seq``."""
+
+    seq: int
+
+
+# From the daemon, on an attachment.
+
+
+class Happened(msgspec.Struct, frozen=True, kw_only=True, tag="happened"):
+    """Events, in order, right after the last one sent."""
+
+    events: tuple[EventRecord, ...]
+
+
+class Changed(msgspec.Struct, frozen=True, kw_only=True, tag="changed"):
+    """The workspace's status changed."""
+
+    status: WorkspaceStatus
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True, tag="accepted"):
+    """A ``Say`` or ``Answer`` is in the daemon's journal, on disk; it survives the daemon's death."""
+
+    id: str
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True, tag="failure"):
+    """A request could not be met: a code of ``errors.CODES``, and the values its sentence names."""
+
+    code: str
+    values: dict[str, str] = {}
+    id: str = ""
+
+
+class Unknown(msgspec.Struct, frozen=True, kw_only=True, tag="unknown"):
+    """A message of a tag that this side doesn't know: made by the codec, never sent."""
+
+    tag: str
+
+
+FromClient = Hello | Say | Answer | Interrupt | Resume | Stop | Seen
+FromDaemon = Welcome | Snapshot | Happened | Changed | Accepted | Failure
+
+
+class SayTo(msgspec.Struct, frozen=True, kw_only=True):
+    """``POST /v1/say``."""
+
+    place: Place
+    text: str
+    id: str
+
+
+class At(msgspec.Struct, frozen=True, kw_only=True):
+    """The body of a single request that needs a place alone: ``/v1/interrupt``, ``/v1/stop``, ``/v1/forget``."""
+
+    place: Place
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """A single request was met."""
+
+    ok: bool = True

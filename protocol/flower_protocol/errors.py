@@ -1,0 +1,84 @@
+"""The closed list of errors that cross the wire, with one sentence each for the person, in both languages."""
+
+from types import MappingProxyType
+from typing import Final
+
+from flower_protocol.control import Failure
+
+CODES: Final = MappingProxyType(
+    {
+        "bad-frame": (
+            "发来的内容读不懂:{detail}。这条连接已关闭,升级 flower 后再试。",
+            "could not read what was sent: {detail}. The connection was closed; upgrade flower and try again.",
+        ),
+        "too-large": (
+            "一条消息超过了 8 MiB,没有收下。把话说短些,或者把内容放进文件里。",
+            "a message was over 8 MiB and was not taken. Say it shorter, or put it into a file.",
+        ),
+        "client-older": (
+            "这个 flower(协议 {client})比 flowerd(协议 {daemon})旧。升级 flower 再来。",
+            "this flower (protocol {client}) is older than flowerd (protocol {daemon}). Upgrade flower.",
+        ),
+        "daemon-older": (
+            "flowerd(协议 {daemon})比这个 flower(协议 {client})旧。跑 `flowerctl daemon restart`,活会接着干。",
+            "flowerd (protocol {daemon}) is older than this flower (protocol {client}). "
+            "Run `flowerctl daemon restart`; runs go on.",
+        ),
+        "no-request": (
+            '诉求是空的。直接 `flower` 然后按提示输入,或者 flower "帮我做一个 X"。',
+            'the request is empty. Run `flower` and type it at the prompt, or flower "make me an X".',
+        ),
+        "no-credentials": ("{text}", "{text}"),
+        "not-running": (
+            "{workspace} 里没有正在跑的活。直接 `flower` 就能接着做。",
+            "nothing is running in {workspace}. Run `flower` there to go on.",
+        ),
+        "already-running": (
+            "{workspace} 里已经有一个在跑。先 `flowerctl stop`,或者接上去:`flower`。",
+            "a run is already going in {workspace}. `flowerctl stop` it first, or attach with `flower`.",
+        ),
+        "no-such-folder": (
+            "找不到文件夹 {path}。检查 -w/--workspace。",
+            "no such folder: {path}. Check -w/--workspace.",
+        ),
+        "not-writable": (
+            "{path} 写不进去:{detail}。换一个 -r/--run-dir,或者修好权限。",
+            "cannot write to {path}: {detail}. Choose another -r/--run-dir, or mend the permissions.",
+        ),
+        "bad-script": (
+            "排练脚本用不了:{detail}",
+            "the rehearsal script can't be used: {detail}",
+        ),
+        "not-available": (
+            "{flag} 这一版还不支持,没有启动。去掉它再跑。",
+            "{flag} is not supported by this version; nothing was started. Leave it out and run again.",
+        ),
+        "shutting-down": (
+            "flowerd 正在退出。再跑一次 `flower` 就会起一个新的。",
+            "flowerd is shutting down. Run `flower` again to start a new one.",
+        ),
+        "internal": (
+            "flowerd 内部出错,细节在日志里(`flowerctl logs`)。",
+            "flowerd failed inside; the details are in its log (`flowerctl logs`).",
+        ),
+    }
+)
+
+
+def sentence(failure: Failure, language: str = "zh") -> str:
+    """One line (``no-credentials``: four) that says what is wrong and what to do.
+
+    A code of a newer daemon that this table lacks is shown by itself.
+    """
+    texts = CODES.get(failure.code)
+    if texts is None:
+        return failure.code
+    template = texts[1] if language == "en" else texts[0]
+    return template.format_map(_Given(failure.values))
+
+
+class _Given(dict[str, str]):
+    """A sentence is shown even when the sender left a value out."""
+
+    def __missing__(self, key: str) -> str:
+        return "?"
