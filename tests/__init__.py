@@ -1,0 +1,1 @@
+"""The tests of flower; a package, so that no dependency's own `tests` can stand in its place."""
