@@ -20,7 +20,7 @@ check: $(VENV)/.dev-stamp
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/lint-imports --no-logo
+	@report=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$report"; exit 1; }
 
 bench: $(VENV)/.dev-stamp
 	@$(BIN)/python -m pytest --no-header -q -s tests/bench
