@@ -96,6 +96,13 @@ class At(msgspec.Struct, frozen=True, kw_only=True):
     place: Place
 
 
+class ResumeAt(msgspec.Struct, frozen=True, kw_only=True):
+    """``POST /v1/resume``: what `Resume` says on an attachment."""
+
+    place: Place
+    text: str = ""
+
+
 class Done(msgspec.Struct, frozen=True, kw_only=True):
     """A single request was met."""
 

@@ -37,8 +37,12 @@ class Welcome(msgspec.Struct, frozen=True, kw_only=True, tag="welcome"):
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, tag="snapshot"):
     """A fresh start for a client that has none, or that fell too far behind.
 
-    ``events`` are the latest; ``omitted`` says how many that the client has not seen lie before them. What
-    follows continues right after the last of them (or after ``last_seq`` if there are none).
+    ``events`` are the latest, in order, up to ``last_seq``; ``omitted`` says how many that the client
+    has not seen lie before them. What follows continues right after ``last_seq``.
+
+    Events of an earlier generation may stand before those of this one. They are numbered 0, -1, -2 … backwards
+    here, so ``last_seq`` is always where the client stands afterwards. A client that named where it stood in an
+    earlier generation gets here all that came after, as far as a frame holds it, whatever ``tail`` says.
     """
 
     generation: str
