@@ -9,7 +9,8 @@ CODES: Final = MappingProxyType(
     {
         "bad-frame": (
             "发来的内容读不懂:{detail}。这条连接已关闭,升级 flower 后再试。",
-            "could not read what was sent: {detail}. The connection was closed; upgrade flower and try again.",
+            "could not read what was sent: {detail}. "
+            "The connection was closed; upgrade flower and try again.",
         ),
         "too-large": (
             "一条消息超过了 8 MiB,没有收下。把话说短些,或者把内容放进文件里。",
@@ -20,7 +21,8 @@ CODES: Final = MappingProxyType(
             "this flower (protocol {client}) is older than flowerd (protocol {daemon}). Upgrade flower.",
         ),
         "daemon-older": (
-            "flowerd(协议 {daemon})比这个 flower(协议 {client})旧。跑 `flowerctl daemon restart`,活会接着干。",
+            "flowerd(协议 {daemon})比这个 flower(协议 {client})旧。"
+            "跑 `flowerctl daemon restart`,活会接着干。",
             "flowerd (protocol {daemon}) is older than this flower (protocol {client}). "
             "Run `flowerctl daemon restart`; runs go on.",
         ),

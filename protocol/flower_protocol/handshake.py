@@ -40,9 +40,9 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, tag="snapshot"):
     ``events`` are the latest, in order, up to ``last_seq``; ``omitted`` says how many that the client
     has not seen lie before them. What follows continues right after ``last_seq``.
 
-    Events of an earlier generation may stand before those of this one. They are numbered 0, -1, -2 … backwards
-    here, so ``last_seq`` is always where the client stands afterwards. A client that named where it stood in an
-    earlier generation gets here all that came after, as far as a frame holds it, whatever ``tail`` says.
+    Events of an earlier generation may stand before those of this one. They are numbered 0, -1, -2 …
+    backwards here, so ``last_seq`` is always where the client stands afterwards. A client that named where it
+    stood in an earlier generation gets all that came after, as far as a frame holds it, whatever ``tail`` says.
     """
 
     generation: str

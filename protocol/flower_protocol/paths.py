@@ -30,9 +30,9 @@ def config_dir(environment: Mapping[str, str]) -> Path:
 def socket_path(environment: Mapping[str, str]) -> Path:
     """Where the daemon listens.
 
-    ``FLOWER_SOCKET`` wins. Then ``$XDG_RUNTIME_DIR/flower/flowerd.sock``; without that variable, or when it names
-    a folder that isn't there or isn't ours (left over from ``su``), a folder under the state folder. A path
-    over the platform's limit gives way to a folder of the user's own under the temporary folder.
+    ``FLOWER_SOCKET`` wins. Then ``$XDG_RUNTIME_DIR/flower/flowerd.sock``; without that variable, or when it
+    names a folder that isn't there or isn't ours (left over from ``su``), a folder under the state folder. A
+    path over the platform's limit gives way to a folder of the user's own under the temporary folder.
     """
     override = environment.get("FLOWER_SOCKET")
     if override:

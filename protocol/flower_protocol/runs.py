@@ -29,8 +29,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 class StartRun(msgspec.Struct, frozen=True, kw_only=True):
     """``POST /v1/runs``: start or wake. ``ask`` is None when the person said nothing.
 
-    ``environment`` is the whole environment of the client. The daemon keeps it in memory only, hands it to the
-    run's children exactly, and never writes it anywhere.
+    ``environment`` is the whole environment of the client. The daemon keeps it in memory only, hands it to
+    the run's children exactly, and never writes it anywhere.
     """
 
     place: Place

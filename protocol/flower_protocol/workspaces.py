@@ -46,8 +46,8 @@ class WorkspaceStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One workspace, as ``flowerctl status --json`` prints it.
 
     ``context`` and ``window`` are tokens (0: unknown), times are epoch seconds, ``cost_usd`` is the folder's
-    total over all wakes. ``until`` says when a usage limit resets. ``rehearse``: the run in flight, or the last
-    one, plays a script; nothing of it comes from a model.
+    total over all wakes. ``until`` says when a usage limit resets. ``rehearse``: the run in flight, or the
+    last one, plays a script; nothing of it comes from a model.
     """
 
     workspace: str
