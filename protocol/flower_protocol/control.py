@@ -6,7 +6,7 @@ from flower_protocol.events import EventRecord
 from flower_protocol.handshake import Hello, Snapshot, Welcome
 from flower_protocol.workspaces import Place, WorkspaceStatus
 
-# From the client, on an attachment. Single requests say the same, with a place beside it (at the end of this file).
+# From the client, on an attachment. Single requests say the same, with a place beside it; see below.
 
 
 class Say(msgspec.Struct, frozen=True, kw_only=True, tag="say"):
@@ -91,7 +91,7 @@ class SayTo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class At(msgspec.Struct, frozen=True, kw_only=True):
-    """The body of a single request that needs a place alone: ``POST /v1/interrupt``, ``/stop``, ``/forget``."""
+    """The body of a single request that needs a place alone: ``/v1/interrupt``, ``/v1/stop``, …"""
 
     place: Place
 

@@ -41,8 +41,9 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, tag="snapshot"):
     has not seen lie before them. What follows continues right after ``last_seq``.
 
     Events of an earlier generation may stand before those of this one. They are numbered 0, -1, -2 …
-    backwards here, so ``last_seq`` is always where the client stands afterwards. A client that named where it
-    stood in an earlier generation gets all that came after, as far as a frame holds it, whatever ``tail`` says.
+    backwards here, so ``last_seq`` is always where the client stands afterwards. A client that named where
+    it stood in an earlier generation gets all that came after, as far as a frame holds it, whatever its
+    ``tail`` says.
     """
 
     generation: str
