@@ -1,0 +1,1 @@
+"""One file per idea: what a run is made of."""

@@ -1,0 +1,85 @@
+"""Files that survive: replaced whole or not at all, merged under a lock, never lost because they can't be read."""
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows: one process a folder is then up to the person
+    fcntl = None  # type: ignore[assignment]
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace ``path`` by ``content``: after a crash at any point there is the old file or the new one.
+
+    The file is private to the user (0600). Raises `OSError`.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock that goes with ``path`` (a file of its own beside it, for ``path`` itself is replaced).
+
+    Waits for as long as another process holds it, which is one read and one write of a small file.
+    Raises `OSError` when the lock file can't be made.
+    """
+    descriptor = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a file that can't be used to ``<name>.unreadable-<YYYYmmdd-HHMMSS>``, and return the new path.
+
+    Raises `OSError`.
+    """
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    aside = path.with_name(f"{path.name}.unreadable-{stamp}")
+    number = 1
+    while aside.exists():
+        number += 1
+        aside = path.with_name(f"{path.name}.unreadable-{stamp}-{number}")
+    path.rename(aside)
+    return aside
+
+
+def private_folder(path: Path) -> Path:
+    """Make ``path`` and what is missing above it; a folder that is made here is the user's alone (0700)."""
+    missing = []
+    folder = path
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for each in reversed(missing):
+        with contextlib.suppress(FileExistsError):
+            each.mkdir(mode=0o700)
+    return path
+
+
+def _sync_folder(folder: Path) -> None:
+    # Some file systems refuse fsync on a folder; the rename itself is still atomic there.
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

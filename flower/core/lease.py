@@ -1,0 +1,87 @@
+"""Who may continue a session: one run at a time, and never while an old child of it still dies.
+
+Two locks a session, files under ``<run_dir>/claude/leases/``. The kernel lets go of both when their holder ends,
+however it ends. ``<id>.owner`` is held by the process whose run has the session. ``<id>.child`` is held by the
+launcher of the session's CLI until the last process below it is gone, which after a SIGKILL of the owner is
+some seconds later.
+"""
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+from flower.core.durable import private_folder
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]
+
+
+class Lease:
+    """The right to continue one session. Make it by `take`; give it back by `release`."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+
+    @classmethod
+    def take(cls, folder: Path, session_id: str) -> "Lease | None":
+        """The lease, or None while another run (of this process or another) has it. Raises `OSError`."""
+        descriptor = _open(folder, f"{session_id}.owner")
+        if _try_lock(descriptor):
+            return cls(descriptor)
+        os.close(descriptor)
+        return None
+
+    def release(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def child_lock(folder: Path, session_id: str) -> Path:
+    """The file that the launcher of the session's CLI locks."""
+    return private_folder(folder) / f"{session_id}.child"
+
+
+def wait_for_child(folder: Path, session_id: str, timeout: float) -> bool:
+    """Wait until no process of an earlier child of the session lives; False when one still does after ``timeout``.
+
+    Blocking; seconds.
+    """
+    path = child_lock(folder, session_id)
+    deadline = time.monotonic() + timeout
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        free = _try_lock(descriptor)
+        os.close(descriptor)
+        if free or time.monotonic() >= deadline:
+            return free
+        time.sleep(0.05)
+
+
+def child_of(path: Path) -> int | None:
+    """The pid of the launcher that holds this child lock; None when none does. Raises `OSError`."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        # A pid in a file proves nothing: its process may be gone and the number another's. The lock does.
+        if _try_lock(descriptor):
+            return None
+        text = os.read(descriptor, 32)
+        return int(text) if text.isdigit() else None
+    finally:
+        os.close(descriptor)
+
+
+def _open(folder: Path, name: str) -> int:
+    return os.open(private_folder(folder) / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _try_lock(descriptor: int) -> bool:
+    if fcntl is None:
+        return True
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False

@@ -1,0 +1,185 @@
+"""``lineage.json``: which step used which session. Continuity rests on this one line of mapping.
+
+Two invariants. The id is on disk the moment it is known, never only when the step ends: a process that is killed
+is just what this file is for. And what doesn't match counts as absent: a moved folder, a deleted store or a
+damaged file means starting from scratch with one quiet line, never an error.
+
+A session that has no transcript yet must not displace one that has. Such an id is kept under ``pending`` beside
+the living one, and takes its place when `alive` finds that it lives. Other fields that a newer flower wrote are
+kept as they are.
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from flower.core.durable import locked, private_folder, set_aside, write_atomically
+from flower.core.words import Words
+
+NAME = "lineage.json"
+
+
+@dataclass
+class Lineage:
+    """The lineage of one workspace, as the file at ``path`` had it when opened, and every change since.
+
+    Writing merges: steps that another process remembered meanwhile are kept, ``woke`` never goes back, the last
+    writer of a step wins. A write that fails with `OSError` is swallowed (continuity is a bonus and must not
+    take the run down) and leaves a ``notice``.
+    """
+
+    path: Path
+    workspace: Path
+    steps: dict[str, str] = field(default_factory=dict)
+    woke: int = 0
+    pending: dict[str, str] = field(default_factory=dict)
+    notice: Words | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        self.workspace = Path(self.workspace).resolve()
+
+    @classmethod
+    def open(cls, run_dir: Path | str, workspace: Path | str) -> "Lineage":
+        """What ``<run_dir>/lineage.json`` says of this workspace; empty when it says nothing. Writes nothing."""
+        lineage = cls(path=Path(run_dir) / NAME, workspace=Path(workspace))
+        record = lineage._read()
+        if isinstance(record, dict):
+            lineage._take(record)
+        elif record is not None:
+            lineage.notice = record
+        return lineage
+
+    def remember(self, step: str, session_id: str) -> None:
+        """``step`` is in ``session_id`` from now on: on disk when this returns."""
+        if not step or not session_id:
+            return
+        self._change(lambda: self._settle(step, session_id))
+
+    def propose(self, step: str, session_id: str) -> None:
+        """``step`` is about to be in ``session_id``, which has no transcript yet: on disk when this returns.
+
+        Without a living session in its place the proposal stands at once; see the module's text.
+        """
+        if not step or not session_id or self.steps.get(step) == session_id:
+            return
+        if step not in self.steps:
+            self.remember(step, session_id)
+            return
+        self._change(lambda: self.pending.__setitem__(step, session_id))
+
+    def alive(self, has_session: Callable[[str], bool]) -> dict[str, str]:
+        """The session of each step whose session still is in the store; a pending one that lives goes first."""
+        living = {}
+        for step in {**self.steps, **self.pending}:
+            candidates = (self.pending.get(step), self.steps.get(step))
+            session_id = next((each for each in candidates if each and has_session(each)), None)
+            if session_id is not None:
+                living[step] = session_id
+        return living
+
+    def bump(self) -> int:
+        """Count one more wake and return its number (1 for the first run)."""
+
+        def one_more() -> None:
+            self.woke += 1
+
+        self._change(one_more)
+        return self.woke
+
+    def archive(self, into: Path | str, *, extra: Iterable[Path] | None = None) -> Path:
+        """Move the lineage file and each existing path of ``extra`` into ``<into>/<YYYYmmdd-HHMMSS>/``.
+
+        They are faces of one history and go together. The steps and ``woke`` start from zero. Returns that
+        folder. Raises `OSError`: half an archive must be heard of.
+        """
+        folder = _unused(Path(into) / time.strftime("%Y%m%d-%H%M%S"))
+        private_folder(folder)
+        with locked(self.path):
+            for each in [self.path, *(extra or ())]:
+                if each.exists():
+                    shutil.move(each, folder / each.name)
+        self.steps, self.pending, self.woke = {}, {}, 0
+        return folder
+
+    def _settle(self, step: str, session_id: str) -> None:
+        self.steps[step] = session_id
+        self.pending.pop(step, None)
+
+    def _change(self, change: Callable[[], None]) -> None:
+        """Apply ``change`` on top of what the file says now, and write it."""
+        applied = False
+        try:
+            private_folder(self.path.parent)
+            with locked(self.path):
+                others = self._catch_up()
+                change()
+                applied = True
+                write_atomically(self.path, self._record(others))
+        except OSError as error:
+            if not applied:
+                change()
+            self.notice = Words(
+                f"血缘写不进 {self.path}:{error.strerror}。这次照跑,但下次可能接不上。",
+                f"could not write {self.path}: {error.strerror}. This run goes on, the next may not continue it.",
+            )
+
+    def _catch_up(self) -> dict[str, Any]:
+        """Take what the file says now; returns the fields that aren't ours to know."""
+        record = self._read()
+        if isinstance(record, Words):
+            self.notice = record
+            set_aside(self.path)
+        if not isinstance(record, dict):
+            return {}
+        self._take(record)
+        return {name: value for name, value in record.items() if name not in _Shape.__struct_fields__}
+
+    def _record(self, others: dict[str, Any]) -> bytes:
+        ours: dict[str, Any] = {"workspace": str(self.workspace), "woke": self.woke, "steps": self.steps}
+        if self.pending:
+            ours["pending"] = self.pending
+        return msgspec.json.format(msgspec.json.encode(ours | others))
+
+    def _take(self, record: dict[str, Any]) -> None:
+        self.woke = max(self.woke, record["woke"])
+        self.steps = dict(record["steps"])
+        self.pending = dict(record.get("pending", {}))
+
+    def _read(self) -> dict[str, Any] | Words | None:
+        """The file's record; None when there is none; the reason when it can't serve this workspace."""
+        try:
+            record = msgspec.json.decode(self.path.read_bytes())
+            msgspec.convert(record, _Shape)
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            return Words(
+                f"{self.path} 读不懂,上次的对话接不上,从头开始。",
+                f"{self.path} could not be read: the last conversation can't be picked up, starting from scratch.",
+            )
+        if record["workspace"] != str(self.workspace):
+            return Words(
+                f"这里的对话是在 {record['workspace']} 留下的,目录换了地方,接不上,从头开始。",
+                f"the conversation here was left in {record['workspace']}: the folder moved, starting from scratch.",
+            )
+        return record  # type: ignore[no-any-return]
+
+
+class _Shape(msgspec.Struct):
+    workspace: str
+    woke: int
+    steps: dict[str, str]
+    pending: dict[str, str] = {}
+
+
+def _unused(folder: Path) -> Path:
+    candidate, number = folder, 1
+    while candidate.exists():
+        number += 1
+        candidate = folder.with_name(f"{folder.name}-{number}")
+    return candidate
