@@ -118,11 +118,10 @@ async def reachable(host: str, port: int, timeout: float = 5.0) -> bool:
     try:
         async with asyncio.timeout(timeout):
             _, writer = await asyncio.open_connection(host, port, happy_eyeballs_delay=0.25)
-    except (
-        OSError,
-        ValueError,
-        OverflowError,
-    ):  # TimeoutError is an OSError, a name that can't be a ValueError
+    except Exception as error:
+        # Whatever it is: a probe that raises would end the very run that it protects. (Besides OSError asyncio
+        # lets out ValueError for an impossible name, IndexError for an impossible port.)
+        logger.debug("%s:%s is unreachable: %r", host, port, error)
         return False
     writer.transport.abort()
     return True
