@@ -1,0 +1,1 @@
+"""The daemon: many workspaces, many clients, one of each shared thing."""
