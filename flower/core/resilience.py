@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
+from flower.core.credentials import is_on
 from flower.core.failures import Kind, classify, is_login, is_overload
 from flower.core.limits import limit_reset
 from flower.core.words import Words, language_of
@@ -143,20 +144,16 @@ def endpoint(env: Mapping[str, str] | None = None) -> tuple[str, int]:
 
 
 def _base_url(environment: Mapping[str, str]) -> str:
-    if _on(environment, "CLAUDE_CODE_USE_BEDROCK"):
+    if is_on(environment.get("CLAUDE_CODE_USE_BEDROCK")):
         region = environment.get("AWS_REGION") or "us-east-1"
         return (
             environment.get("ANTHROPIC_BEDROCK_BASE_URL") or f"https://bedrock-runtime.{region}.amazonaws.com"
         )
-    if _on(environment, "CLAUDE_CODE_USE_VERTEX"):
+    if is_on(environment.get("CLAUDE_CODE_USE_VERTEX")):
         region = environment.get("CLOUD_ML_REGION") or "us-east5"
         prefix = "" if region == "global" else f"{region}-"
         return environment.get("ANTHROPIC_VERTEX_BASE_URL") or f"https://{prefix}aiplatform.googleapis.com"
     return environment.get("ANTHROPIC_BASE_URL") or DEFAULT_BASE_URL
-
-
-def _on(environment: Mapping[str, str], switch: str) -> bool:
-    return environment.get(switch, "").strip().lower() in ("1", "true", "yes", "on")
 
 
 def _proxy(environment: Mapping[str, str]) -> tuple[str, int] | None:
