@@ -5,8 +5,8 @@ def is_session_mark(name: str) -> bool:
     """Whether a child must not inherit the variable, since it speaks of an agent session that isn't the child's.
 
     People start flower in a terminal that a coding agent opened. A child that inherits these believes itself part
-    of that session: it keeps no transcript, takes its credentials from a host that doesn't answer, or talks to an
-    editor that isn't its own.
+    of that session: it asks a host that isn't there for its credentials, talks to an editor that isn't its own, or
+    reads file descriptors that mean something else here.
     """
     return name in _SESSION_MARKS or name.startswith(_SESSION_MARK_PREFIXES)
 
