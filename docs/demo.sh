@@ -25,7 +25,11 @@ finish() {
     trap - EXIT
     if ! clean flowerctl daemon stop >/dev/null 2>&1; then
         pid=$(daemon_pid || true)
-        if [ -n "$pid" ]; then kill "$pid" 2>/dev/null || true; fi
+        if [ -n "$pid" ]; then
+            kill "$pid" 2>/dev/null || true
+            # It writes its last rows into this very folder; five seconds are its promise.
+            for _ in 1 2 3 4 5 6; do kill -0 "$pid" 2>/dev/null || break; sleep 1; done
+        fi
     fi
     cd /
     rm -rf "$place"
