@@ -30,8 +30,10 @@ def no_name_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
 async def listener() -> AsyncIterator[tuple[int, list[bytes]]]:
     """A server on loopback: its port, and what each of its visitors sent before leaving."""
     received: list[bytes] = []
+    visits: list[asyncio.StreamWriter] = []
 
     async def visit(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        visits.append(writer)
         try:
             received.append(await reader.read())
         except ConnectionResetError:
@@ -41,6 +43,9 @@ async def listener() -> AsyncIterator[tuple[int, list[bytes]]]:
     server = await asyncio.start_server(visit, "127.0.0.1", 0)
     async with server:
         yield server.sockets[0].getsockname()[1], received
+        await eventually(lambda: visits and len(received) == len(visits), what="the visitors' leaving")
+    for writer in visits:
+        await writer.wait_closed()
 
 
 @pytest.fixture
@@ -207,8 +212,7 @@ async def test_a_listener_is_reachable_and_hears_not_one_byte() -> None:
     async with listener() as (port, received):
         assert await reachable("127.0.0.1", port)
 
-        await eventually(lambda: received, what="the visitor's leaving")
-        assert received == [b""]
+    assert received == [b""]
 
 
 async def test_a_closed_port_is_not_reachable(closed_port: int) -> None:

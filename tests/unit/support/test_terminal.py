@@ -25,7 +25,13 @@ def test_what_is_typed_reaches_the_command_and_its_exit_code_comes_back(terminal
 
 
 def test_ctrl_c_is_a_signal_to_the_command(terminal: OpenTerminal) -> None:
-    code = "print('up', flush=True)\ntry: input()\nexcept KeyboardInterrupt: print('stopped')"
+    code = (
+        "import signal\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"  # none is lost before sigwait
+        "print('up', flush=True)\n"
+        "signal.sigwait([signal.SIGINT])\n"
+        "print('stopped')\n"
+    )
     shell = terminal([sys.executable, "-c", code])
 
     shell.read_until("up")
@@ -37,10 +43,11 @@ def test_ctrl_c_is_a_signal_to_the_command(terminal: OpenTerminal) -> None:
 
 def test_the_window_has_the_size_it_was_given_and_tells_when_it_changes(terminal: OpenTerminal) -> None:
     code = (
-        "import os, signal, sys\n"
-        "signal.signal(signal.SIGWINCH, lambda *_: print(os.get_terminal_size(), flush=True))\n"
+        "import os, signal\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGWINCH])\n"  # none is lost before sigwait
         "print(os.get_terminal_size(), flush=True)\n"
-        "input()"
+        "signal.sigwait([signal.SIGWINCH])\n"
+        "print(os.get_terminal_size(), flush=True)\n"
     )
     shell = terminal([sys.executable, "-c", code], columns=70, rows=20)
 
