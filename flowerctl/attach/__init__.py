@@ -1,0 +1,1 @@
+"""``flower``: starts, wakes or attaches, whichever the folder needs."""

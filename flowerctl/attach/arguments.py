@@ -1,0 +1,156 @@
+"""The command line of ``flower``, as one record. What makes no sense, or can't take effect, is wrong usage here."""
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from flower_protocol.runs import RunOptions
+from flowerctl.attach.flags import GLOBAL, OF_A_RUN, OF_THE_CLIENT
+from flowerctl.hints import OK, USAGE
+from flowerctl.language import ZH, Texts
+from flowerctl.output import complain
+from flowerctl.version import installed_version
+
+# Words of the contract that this version doesn't have. They are commands all the same: never a request.
+NOT_YET: Final = frozenset({"once", "run", "setup"})
+
+_DEFAULTS: Final = RunOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What the person typed.
+
+    ``ask`` is None when they said nothing. ``given`` names the flags of a run that were typed, whatever their
+    value: a run that is already going can't heed them. ``timeout_given``: the one of them that has another
+    default when nobody can answer.
+    """
+
+    ask: str | None
+    workspace: str
+    run_dir: str
+    run_dir_given: bool
+    options: RunOptions
+    given: tuple[str, ...]
+    verbose: bool = False
+    detach: bool = False
+    json: bool = False
+
+    @property
+    def timeout_given(self) -> bool:
+        return "--timeout" in self.given
+
+
+def parse(arguments: Sequence[str], texts: Texts) -> Invocation:
+    """The invocation. Prints and raises SystemExit: 0 after ``--help`` and ``--version``, 2 for wrong usage."""
+    parser = _parser(texts)
+    flags, behind = _split(arguments)
+    found, unknown = parser.parse_known_intermixed_args(flags)
+    if found.version:
+        print(f"flower {installed_version()}")
+        raise SystemExit(OK)
+    if found.words and found.words[0] in NOT_YET:
+        complain(texts("not_yet", word=found.words[0]))
+        raise SystemExit(USAGE)
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    _check(found, parser, texts)
+    words = [*found.words, *behind]
+    return Invocation(
+        ask=_unicode(" ".join(words)) if words else None,
+        workspace=found.workspace if found.workspace is not None else ".",
+        run_dir=found.run_dir if found.run_dir is not None else "runs",
+        run_dir_given=found.run_dir is not None,
+        options=_options(found),
+        given=tuple(flag.names[-1] for flag in OF_A_RUN if getattr(found, flag.attribute) is not None),
+        verbose=bool(found.verbose),
+        detach=bool(found.detach),
+        json=bool(found.json),
+    )
+
+
+def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    # What stands behind `--` is the request, whatever it looks like; argparse would look for flags in it.
+    given = list(arguments)
+    end = given.index("--") if "--" in given else len(given)
+    return given[:end], given[end + 1 :]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        complain(f"{self.prog}: {message}")
+        raise SystemExit(USAGE)
+
+
+def _parser(texts: Texts) -> argparse.ArgumentParser:
+    chinese = texts.language == ZH
+    parser = _Parser(
+        prog="flower",
+        usage='flower [--new] ["诉求"] [选项]' if chinese else 'flower [--new] ["REQUEST"] [OPTIONS]',
+        description="可移植长程 agent 框架。在同一个文件夹再跑一次就接着上次。"
+        if chinese
+        else "A portable long-running agent. Run it again in the same folder and it goes on from last time.",
+        allow_abbrev=False,
+        add_help=False,
+    )
+    parser.add_argument(
+        "words", nargs="*", metavar="ASK", help="要做的事" if chinese else "what is to be done"
+    )
+    everywhere = parser.add_argument_group("通用" if chinese else "everywhere")
+    everywhere.add_argument("-h", "--help", action="help", help="这几行" if chinese else "these lines")
+    everywhere.add_argument("--version", action="store_true", help="版本" if chinese else "the version")
+    of_a_run = parser.add_argument_group("一次运行" if chinese else "of a run")
+    for flag in GLOBAL:
+        flag.add_to(everywhere, texts.language)
+    for flag in OF_A_RUN + OF_THE_CLIENT:
+        flag.add_to(of_a_run, texts.language)
+    return parser
+
+
+def _check(found: argparse.Namespace, parser: argparse.ArgumentParser, texts: Texts) -> None:
+    def need(flag: str, value: object, held: bool, rule: str) -> None:
+        if value is not None and not held:
+            parser.error(texts("need", flag=flag, value=value, rule=texts(rule)))
+
+    need("--rounds", found.rounds, (found.rounds or 0) >= 1, "rule_positive_whole")
+    need("--window", found.window, (found.window or 0) >= 1, "rule_positive_whole")
+    need("--asks", found.asks, (found.asks or 0) >= -1, "rule_asks")
+    seconds, money = found.timeout or 0.0, found.budget or 0.0
+    need("--timeout", found.timeout, math.isfinite(seconds) and seconds >= 0, "rule_seconds")
+    need("--budget", found.budget, math.isfinite(money) and money > 0, "rule_money")
+    if found.no_daemon:
+        parser.error(texts("flag_not_yet", flag="--no-daemon"))
+    if found.detach and found.json:
+        parser.error(texts("rule_together", first="--detach", second="--json"))
+    if found.no_goal and found.judge_can_run:
+        parser.error(texts("rule_together", first="--no-goal", second="--judge-can-run"))
+    if found.script is not None and not found.rehearse:
+        parser.error(texts("rule_script"))
+
+
+def _options(found: argparse.Namespace) -> RunOptions:
+    return RunOptions(
+        new=bool(found.new),
+        rounds=found.rounds if found.rounds is not None else _DEFAULTS.rounds,
+        goal=not found.no_goal,
+        judge_can_run=bool(found.judge_can_run),
+        asks=found.asks if found.asks is not None else _DEFAULTS.asks,
+        timeout_s=found.timeout if found.timeout is not None else _DEFAULTS.timeout_s,
+        isolate=bool(found.isolate),
+        window=found.window,
+        handoff=not found.no_handoff,
+        clarify_only=bool(found.clarify_only),
+        trim=not found.no_trim,
+        budget_usd=found.budget,
+        keep=bool(found.keep),
+        rehearse=bool(found.rehearse),
+        script=found.script,
+    )
+
+
+def _unicode(text: str) -> str:
+    # An argument in another encoding than the locale's arrives with halves of surrogate pairs in it.
+    return text.encode(sys.getfilesystemencoding(), "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,284 @@
+"""From an event to the lines a person reads. Pure: the same event and view give the same lines.
+
+The icons are ASCII: ``=`` step, ``~`` thinking and retries, ``>`` dispatch, ``*`` tool call, ``?`` question, ``!``
+warning, ``+`` done, answered, received, ``x`` failure, ``#`` handoff and task, ``-`` status, ``<-`` continued, ``.``
+skipped, ``|`` what a subagent does. Nothing is longer than the view is wide; what somebody said is wrapped, never
+cut; a tool call is one line.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from flower_protocol.events import EventRecord
+from flowerctl import figures
+from flowerctl.attach.view import View, cost_of_turn, level_of, number
+from flowerctl.output import Line, Style
+from flowerctl.sanitize import clean, clean_line
+from flowerctl.width import columns, cut, wrap
+
+Lines = tuple[Line, ...]
+
+_RULE_COLUMNS: Final = 38  # where the rule of a step ends, its name included
+_SHORTEST_RULE: Final = 3
+_DISPATCHERS: Final = frozenset({"Agent", "Task"})
+_PERSONAL_TOOLS: Final = "mcp__human__"  # their questions and words are shown as such
+
+
+def render(event: EventRecord, view: View) -> Lines:
+    """The lines of ``event``, none if it isn't shown. A kind that isn't known is shown by its text."""
+    shown = _RENDERERS.get(event.kind, _other)(event, view)
+    return tuple(shown)
+
+
+def said(icon: str, text: str, view: View, style: Style = Style.PLAIN, *, gutter: str = "") -> Lines:
+    """``text`` wrapped behind its icon, the next lines under the first."""
+    first = f"  {gutter}{icon} " if icon else f"  {gutter}"
+    rest = f"  {gutter}" + " " * (len(first) - len(gutter) - 2)
+    wrapped = wrap(clean(text).strip("\n"), view.width - len(first))
+    return tuple(Line((rest if i else first) + part, style) for i, part in enumerate(wrapped))
+
+
+def _one_line(icon: str, text: str, view: View, style: Style = Style.PLAIN, *, gutter: str = "") -> Lines:
+    first = f"  {gutter}{icon} "
+    return (Line(first + cut(clean_line(text), view.width - len(first)), style),)
+
+
+def _step(event: EventRecord, view: View) -> Lines:
+    index, total = int(number(event.payload.get("index"))), int(number(event.payload.get("total")))
+    place = f"  {index}/{total}" if total else ""
+    room = min(_RULE_COLUMNS, view.width - len(place))
+    head = f"== {cut(clean_line(event.text), room - len('==  ') - _SHORTEST_RULE)} "
+    rule = head + "=" * (room - columns(head)) + place
+    note = _continued(event, view)
+    if not note:
+        return (Line(rule, Style.BOLD),)
+    if columns(rule + "  " + note) <= view.width:
+        return (Line(f"{rule}  {note}", Style.BOLD),)
+    return (Line(rule, Style.BOLD), Line(cut("  " + note, view.width), Style.BOLD))
+
+
+def _continued(event: EventRecord, view: View) -> str:
+    if not event.payload.get("resumed"):
+        return ""
+    woke = int(number(event.payload.get("woke")))
+    said_woke = f" · {view.texts('wake_number', woke=woke)}" if woke else ""
+    return view.texts("step_resumed") + said_woke
+
+
+def _text(event: EventRecord, view: View) -> Lines:
+    if event.payload.get("subagent"):
+        return said("", event.text, view, Style.DIM, gutter="| ") if view.verbose else ()
+    return said("", event.text, view) + _level(event, view)
+
+
+def _level(event: EventRecord, view: View) -> Lines:
+    level = level_of(event)
+    if not level or figures.tokens(level) == figures.tokens(view.level):
+        return ()
+    facts = [view.texts("level", context=figures.tokens(level))]
+    if view.spent:
+        facts.append(view.texts("spent", cost=figures.dollars(view.spent)))
+    if view.started_at is not None:
+        facts.append(figures.duration(view.elapsed(event)))
+    return _one_line("-", " · ".join(facts), view, Style.DIM)
+
+
+def _thinking(event: EventRecord, view: View) -> Lines:
+    if not event.payload.get("subagent"):
+        return said("~", event.text, view, Style.DIM)
+    return said("~", event.text, view, Style.DIM, gutter="| ") if view.verbose else ()
+
+
+def _prompt(event: EventRecord, view: View) -> Lines:
+    return said("-", event.text, view, Style.DIM, gutter=_gutter(event)) if view.verbose else ()
+
+
+def _tool_call(event: EventRecord, view: View) -> Lines:
+    if event.tool.startswith(_PERSONAL_TOOLS):
+        return ()
+    if event.tool in _DISPATCHERS:
+        return _one_line(">", _dispatch(event, view), view, Style.BOLD, gutter=_gutter(event))
+    return _one_line("*", f"{event.tool} {event.text}", view, Style.TOOL, gutter=_gutter(event))
+
+
+def _dispatch(event: EventRecord, view: View) -> str:
+    given = event.payload.get("input")
+    known = given if isinstance(given, Mapping) else {}
+    role = str(known.get("subagent_type") or "")
+    about = str(known.get("description") or event.text)
+    return f"{view.texts('dispatch', role=role)} {about}"
+
+
+def _tool_result(event: EventRecord, view: View) -> Lines:
+    if event.payload.get("is_error"):
+        return said("x", event.text or "?", view, Style.BAD, gutter=_gutter(event))
+    return (
+        said(" ", event.text, view, Style.DIM, gutter=_gutter(event)) if view.verbose and event.text else ()
+    )
+
+
+def _gutter(event: EventRecord) -> str:
+    return "| " if event.payload.get("subagent") else ""
+
+
+def _result(event: EventRecord, view: View) -> Lines:
+    if event.payload.get("is_error"):
+        return _one_line("x", view.texts("turn_failed", reason=event.text), view, Style.BAD)
+    facts = [
+        view.texts("turns", count=int(number(event.payload.get("num_turns")))),
+        f"${figures.dollars(cost_of_turn(view, event))}",
+        view.texts("elapsed", time=figures.duration(view.elapsed(event))),
+    ]
+    return _one_line("+", " · ".join(facts), view, Style.GOOD)
+
+
+def _ask(event: EventRecord, view: View) -> Lines:
+    state = str(event.payload.get("state") or "asked")
+    if event.payload.get("kind") == "mail":
+        # The words were shown when they were said; here they arrive.
+        return _one_line("+", view.texts("delivered", text=event.text), view) if state == "delivered" else ()
+    if state == "asked":
+        return _question(event, view)
+    if state == "answered":
+        return said("+", str(event.payload.get("answer") or ""), view, Style.GOOD)
+    icon = "." if state == "declined" else "!"
+    return said(icon, view.texts(_OUTCOMES.get(state, "ask_declined")), view, Style.WARN)
+
+
+_OUTCOMES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "timeout": "ask_timeout",
+        "over_budget": "ask_over_budget",
+        "declined": "ask_declined",
+        "invalid": "ask_invalid",
+    }
+)
+
+
+def _question(event: EventRecord, view: View) -> Lines:
+    lines = said("?", event.text, view, Style.BOLD)
+    options = event.payload.get("options")
+    for place, option in enumerate(options if isinstance(options, list | tuple) else (), start=1):
+        lines += said(f"   {place})", str(option), view)
+    remaining = event.payload.get("remaining")
+    if isinstance(remaining, int) and remaining >= 0:
+        lines += said("  ", view.texts("asks_left", count=remaining), view, Style.DIM)
+    return lines
+
+
+def _remark(event: EventRecord, view: View) -> Lines:
+    who = clean_line(str(event.payload.get("who") or "")) or view.texts("somebody")
+    return said("+", view.texts("remark_of", who=who, text=event.text), view, Style.GOOD)
+
+
+def _interrupted(event: EventRecord, view: View) -> Lines:
+    return said("!", event.text or view.texts("interrupted_elsewhere"), view, Style.WARN)
+
+
+def _resumed(event: EventRecord, view: View) -> Lines:
+    return said("+", event.text or view.texts("resumed"), view, Style.GOOD)
+
+
+def _handoff(event: EventRecord, view: View) -> Lines:
+    return said("<-" if event.payload.get("phase") == "done" else "#", event.text, view)
+
+
+def _run_ended(event: EventRecord, view: View) -> Lines:
+    failed = () if ended_well(event) else said("x", failure_of(event, view), view, Style.BAD)
+    return failed + unheard(event, view) + ending(event, view)
+
+
+def unheard(event: EventRecord, view: View) -> Lines:
+    """What was said and reached nobody before the run ended: it isn't lost."""
+    words = event.payload.get("unheard")
+    return tuple(
+        line
+        for text in (words if isinstance(words, list | tuple) else ())
+        for line in said("!", view.texts("unheard", text=text), view, Style.WARN)
+    )
+
+
+def ended_well(event: EventRecord) -> bool:
+    """Whether the run of this ``run_ended`` came to its own end."""
+    return event.payload.get("ok") is True or event.payload.get("outcome") == "done"
+
+
+def failure_of(event: EventRecord, view: View) -> str:
+    """Why the run of this ``run_ended`` ended as it did, in one sentence."""
+    reason = clean_line(str(event.payload.get("error") or event.text or event.payload.get("outcome") or ""))
+    if not reason:
+        return view.texts("run_failed_unsaid")
+    known = _REASONS.get(reason)
+    return view.texts(known) if known else view.texts("run_failed", reason=reason)
+
+
+_REASONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "stopped": "stopped-by-human",
+        "stopped-by-human": "stopped-by-human",
+        "interrupted": "killed-by-signal",
+        "killed-by-signal": "killed-by-signal",
+    }
+)
+
+
+def ending(event: EventRecord, view: View) -> Lines:
+    """The last line of a run: what it cost, and where its manifest is."""
+    cost = figures.total_dollars(number(event.payload.get("cost_usd")))
+    manifest = clean_line(str(event.payload.get("manifest") or view.manifest))
+    text = view.texts("total", cost=cost, manifest=manifest)
+    return tuple(Line(part) for part in wrap(text, view.width))
+
+
+def _retry(event: EventRecord, view: View) -> Lines:
+    payload = event.payload
+    if event.text:
+        return said("~", event.text, view, Style.WARN)
+    facts = {name: int(number(payload.get(name))) for name in ("attempt", "max_retries", "delay_s", "status")}
+    return said("~", view.texts("retry", **facts), view, Style.WARN)
+
+
+def _notice(event: EventRecord, view: View) -> Lines:
+    return said("!", str(event.payload.get(view.texts.language) or event.text), view, Style.WARN)
+
+
+def _task(event: EventRecord, view: View) -> Lines:
+    ended = event.payload.get("kind") == "TaskNotificationMessage"
+    return said("#", event.text, view, Style.DIM) if event.text and (ended or view.verbose) else ()
+
+
+def _behind(icon: str, style: Style = Style.PLAIN) -> Callable[[EventRecord, View], Lines]:
+    return lambda event, view: said(icon, event.text, view, style) if event.text else ()
+
+
+def _verbosely(icon: str) -> Callable[[EventRecord, View], Lines]:
+    return lambda event, view: said(icon, event.text, view, Style.DIM) if view.verbose and event.text else ()
+
+
+_other = _behind("-")
+_RENDERERS: Final[Mapping[str, Callable[[EventRecord, View], Lines]]] = MappingProxyType(
+    {
+        "step": _step,
+        "text": _text,
+        "thinking": _thinking,
+        "prompt": _prompt,
+        "tool_call": _tool_call,
+        "tool_result": _tool_result,
+        "task": _task,
+        "system": _verbosely("-"),
+        "unknown": _verbosely("-"),
+        "reset": _behind("#"),
+        "result": _result,
+        "error": _behind("x", Style.BAD),
+        "retry": _retry,
+        "handoff": _handoff,
+        "ask": _ask,
+        "remark": _remark,
+        "interrupted": _interrupted,
+        "resumed": _resumed,
+        "notice": _notice,
+        "run_started": _verbosely("-"),
+        "run_ended": _run_ended,
+    }
+)

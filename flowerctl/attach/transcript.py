@@ -1,0 +1,91 @@
+"""The running text of an attachment: events and flower's own lines, with the mark of a rehearsal before each."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from flower_protocol.events import EventRecord
+from flower_protocol.workspaces import WorkspaceStatus
+from flowerctl import figures
+from flowerctl.attach.render import ending, failure_of, render, unheard
+from flowerctl.attach.view import View, advance
+from flowerctl.language import Texts
+from flowerctl.output import Line, Style
+from flowerctl.sanitize import clean
+from flowerctl.width import columns, line_width, wrap
+
+
+class Transcript:
+    """Turns what happens into lines, in order; remembers the little that later lines need.
+
+    ``window_columns`` is asked again for each batch: a window may change its size at any time.
+    """
+
+    def __init__(
+        self,
+        texts: Texts,
+        *,
+        window_columns: Callable[[], int],
+        manifest: str = "",
+        verbose: bool = False,
+        rehearsing: bool = False,
+    ) -> None:
+        self._window_columns = window_columns
+        self._view = View(texts=texts, width=0, verbose=verbose, rehearsing=rehearsing, manifest=manifest)
+
+    @property
+    def width(self) -> int:
+        """How long a line may be, the mark of a rehearsal taken off."""
+        return line_width(self._window_columns()) - columns(self._mark())
+
+    def events(self, events: Iterable[EventRecord], *, live: bool) -> list[Line]:
+        """The lines of ``events``. A run that ends while somebody watches leaves the reason to the exit."""
+        lines: list[Line] = []
+        for event in events:
+            # The sum is today's: beside what happened long ago it would be wrong.
+            view = replace(self._view, width=self.width, spent=self._view.spent if live else 0.0)
+            last = live and event.kind == "run_ended"
+            shown = unheard(event, view) + ending(event, view) if last else render(event, view)
+            self._view = advance(view, event)
+            lines.extend(self._marked(shown))
+        return lines
+
+    def own(self, text: str, style: Style = Style.PLAIN) -> list[Line]:
+        """A line of flower's own, wrapped."""
+        return self._marked(Line(part, style) for part in wrap(clean(text), self.width))
+
+    def marked(self, lines: Iterable[Line]) -> list[Line]:
+        """Lines that were made elsewhere, `width` wide at most."""
+        return self._marked(lines)
+
+    def spent(self, dollars: float) -> None:
+        """What the folder has cost in all, as the daemon counts it."""
+        self._view = replace(self._view, spent=dollars)
+
+    def failure(self, event: EventRecord) -> str:
+        """Why the run of this ``run_ended`` ended as it did."""
+        return failure_of(event, self._view)
+
+    def status(self, status: WorkspaceStatus) -> list[Line]:
+        """How the workspace stands, for ``/status``."""
+        texts = self._view.texts
+        facts = [texts(status.state.value)]
+        if status.step:
+            facts.append(f"{status.step} {status.index}/{status.total}" if status.total else status.step)
+        if status.context:
+            size = figures.tokens(status.context)
+            size += f"/{figures.window(status.window)}" if status.window else ""
+            facts.append(texts("level", context=size))
+        facts.append(texts("spent", cost=figures.dollars(status.cost_usd)))
+        if status.woke:
+            facts.append(texts("wake_number", woke=status.woke))
+        lines = self.own("- " + " · ".join(facts))
+        if status.question is not None:
+            lines += self.own("? " + texts("question_open", text=status.question.text))
+        return lines
+
+    def _marked(self, lines: Iterable[Line]) -> list[Line]:
+        mark = self._mark()
+        return [replace(line, text=mark + line.text) for line in lines] if mark else list(lines)
+
+    def _mark(self) -> str:
+        return self._view.texts("rehearsal") if self._view.rehearsing else ""
