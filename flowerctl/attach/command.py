@@ -1,0 +1,272 @@
+"""One ``flower``, from its command line to its exit code: is the folder new, used, or running?"""
+
+import os
+import sys
+import uuid
+from collections.abc import Mapping
+from typing import Final, TextIO
+
+import msgspec
+
+from flower_protocol.control import SayTo
+from flower_protocol.paths import home, socket_path
+from flower_protocol.runs import RunOptions, RunStarted, StartRun
+from flower_protocol.workspaces import Wake
+from flowerctl.attach.arguments import Invocation
+from flowerctl.attach.asking import ask
+from flowerctl.attach.banner import banner
+from flowerctl.attach.outcome import End, Outcome
+from flowerctl.attach.stdin import StandardInput
+from flowerctl.attach.transcript import Transcript
+from flowerctl.autostart import ensure
+from flowerctl.client import Client, Refused
+from flowerctl.hints import FAILED, OK, USAGE, Failed
+from flowerctl.language import Texts
+from flowerctl.output import Line, Style, colourful, complain, terminal_columns, write
+from flowerctl.places import here, place_of, way_back
+from flowerctl.sanitize import clean_line
+
+_LINE_SECONDS: Final = 1.0  # for the line that a pipe may bring; one that comes later is a remark
+_START_OVER: Final = "/new"
+
+
+class Command:
+    """Decides, starts, attaches. Raises `Failed` and the client's failures."""
+
+    def __init__(self, invocation: Invocation, texts: Texts, environment: Mapping[str, str]) -> None:
+        self._invocation = invocation
+        self._options = invocation.options
+        self._texts = texts
+        self._environment = environment
+        self._place = place_of(invocation.workspace, invocation.run_dir, texts)
+        self._client = Client(socket_path(environment))
+        self._input = StandardInput()
+        self._expecting = False
+        self._typing = sys.stdin is not None and sys.stdin.isatty()
+        self._transcript = Transcript(
+            texts,
+            window_columns=terminal_columns,
+            manifest=os.path.join(self._place.run_dir, "manifest.json"),
+            verbose=invocation.verbose,
+            rehearsing=invocation.options.rehearse,
+        )
+
+    def run(self) -> int:
+        """The exit code."""
+        words = self._invocation.ask
+        if words is not None and not words.strip():
+            raise Failed(self._texts("blank"))
+        self._warn_of_two_trees()
+        wake = self._wake()
+        if wake.status.state.active:
+            self._refuse_useless_flags()
+            outcome = self._join(wake, words or "")
+        else:
+            outcome = self._begin(wake, words)
+        while outcome is not None and outcome.end is End.START_OVER:
+            outcome = self._start_over(outcome)
+        return OK if outcome is None else self._report(outcome)
+
+    # -- what the folder needs; None when nobody stays to watch
+
+    def _join(self, wake: Wake, words: str) -> Outcome | None:
+        """Attach to what runs; the words are a remark."""
+        if self._invocation.detach:
+            if words:
+                self._client.say(SayTo(place=self._place, text=words, id=uuid.uuid4().hex))
+            self._tell(self._texts("detached_joined", command=way_back(self._place)))
+            return None
+        self._introduce(wake)
+        return self._attend(words=words)
+
+    def _begin(self, wake: Wake, words: str | None) -> Outcome | None:
+        """Start or wake; without words, ask for them first."""
+        if not self._options.new:
+            self._introduce(wake)
+            self._catch_up(wake)
+        if words is None:
+            words = self._asked(fresh=self._options.new or not wake.used)
+        started = self._start(words)
+        if self._invocation.detach:
+            said = "detached_joined" if started.joined else "detached"
+            self._tell(self._texts(said, command=way_back(self._place)))
+            return None
+        return self._attend(generation=started.generation, cursor=started.seq)
+
+    def _start_over(self, outcome: Outcome) -> Outcome | None:
+        """``/new`` in mid-run: what runs is stopped once the new request is there, not before."""
+        words = outcome.words or self._new_request()
+        if self._wake().status.state.active:
+            self._client.stop(self._place)
+        self._options = msgspec.structs.replace(self._options, new=True)
+        return self._begin(self._wake(), words)
+
+    # -- the steps
+
+    def _wake(self) -> Wake:
+        ensure(self._environment, starting=self._say_it_starts)
+        return self._client.wake(self._place)
+
+    def _say_it_starts(self) -> None:
+        if sys.stderr.isatty():
+            complain(self._texts("starting_daemon"))
+
+    def _refuse_useless_flags(self) -> None:
+        if self._invocation.given:
+            flags = " ".join(self._invocation.given)
+            workspace = clean_line(self._place.workspace)
+            raise Failed(self._texts("flags_useless", workspace=workspace, flags=flags), USAGE)
+
+    def _warn_of_two_trees(self) -> None:
+        if self._invocation.run_dir_given or self._place.workspace == str(here(self._texts)):
+            return
+        suggestion = clean_line(os.path.join(self._invocation.workspace, "runs"))
+        run_dir = clean_line(self._place.run_dir)
+        complain(self._texts("two_trees", run_dir=run_dir, suggestion=suggestion))
+
+    def _introduce(self, wake: Wake) -> None:
+        lines = [line for notice in wake.notices for line in self._transcript.own(f"! {notice}", Style.WARN)]
+        if not self._invocation.detach:
+            own_home = home(self._environment)
+            lines += self._transcript.marked(banner(wake, self._texts, own_home, self._transcript.width))
+        self._print(lines)
+
+    def _catch_up(self, wake: Wake) -> None:
+        if wake.last_seq <= wake.seen or self._invocation.json or self._invocation.detach:
+            return
+        from flowerctl.attach.missed import missed
+
+        events = missed(self._place, wake, self._client.path)
+        lines = self._transcript.events(events, live=False)
+        if lines:
+            count = wake.last_seq - wake.seen
+            name = "missed" if len(events) >= count else "missed_cut"
+            self._tell(self._texts(name, count=count, shown=len(events)), Style.DIM)
+            self._print(lines)
+
+    def _asked(self, *, fresh: bool) -> str | None:
+        """What the person says now; None for going on without words. May turn the start into a new one."""
+        if not self._typing:
+            return self._piped(fresh=fresh)
+        if fresh:
+            return self._new_request()
+        typed = self._ask("ask_wake")
+        if typed == _START_OVER or typed.startswith(_START_OVER + " "):
+            self._options = msgspec.structs.replace(self._options, new=True)
+            return typed.removeprefix(_START_OVER).strip() or self._new_request()
+        return typed or None
+
+    def _new_request(self) -> str:
+        words = self._ask("ask_new") if self._typing else ""
+        if not words:
+            raise Failed(self._texts("blank"))
+        return words
+
+    def _ask(self, question: str) -> str:
+        mark = self._texts("rehearsal") if self._options.rehearse else ""
+        return ask(self._texts(question), self._texts, self._environment, mark=mark)
+
+    def _piped(self, *, fresh: bool) -> str | None:
+        line = self._input.line(_LINE_SECONDS)
+        if line is None and fresh and not self._input.ended:
+            complain(self._texts("reading_stdin"))
+            line = self._input.line(None)  # without a request there is nothing else to do
+        self._expecting = line is None and not self._input.ended
+        words = (line or "").strip()
+        if fresh and not words:
+            raise Failed(self._texts("blank"))
+        return words or None
+
+    def _start(self, words: str | None) -> RunStarted:
+        run = StartRun(
+            place=self._place,
+            ask=words,
+            options=self._options_of_start(),
+            environment=self._environment_of_run(),
+            language=self._texts.language,
+        )
+        ensure(self._environment, starting=self._say_it_starts)  # a person may have thought for an hour
+        try:
+            return self._started(run)
+        except KeyboardInterrupt as interrupt:
+            raise Failed(self._texts("maybe_started"), FAILED) from interrupt
+
+    def _started(self, run: StartRun) -> RunStarted:
+        try:
+            return self._client.start(run)
+        except Refused as refused:
+            unasked = refused.failure.values.get("flag") == "--timeout" and not self._invocation.timeout_given
+            if refused.failure.code != "not-available" or not unasked:
+                raise
+        # Nobody typed that flag. A daemon without it has no questions either, and nothing to fall through.
+        options = msgspec.structs.replace(run.options, timeout_s=RunOptions().timeout_s)
+        return self._client.start(msgspec.structs.replace(run, options=options))
+
+    def _options_of_start(self) -> RunOptions:
+        options = self._options
+        if options.script is not None and os.path.exists(
+            options.script
+        ):  # else the name of one that comes along
+            options = msgspec.structs.replace(options, script=os.path.abspath(options.script))
+        if self._typing or self._invocation.timeout_given:
+            return options
+        complain(self._texts("no_terminal"))
+        return msgspec.structs.replace(options, timeout_s=0.0)
+
+    def _environment_of_run(self) -> dict[str, str]:
+        kept = {name: value for name, value in self._environment.items() if _encodable(name + value)}
+        for name in self._environment.keys() - kept.keys():
+            complain(self._texts("variable_dropped", name=clean_line(name)))
+        return kept
+
+    def _attend(
+        self, *, words: str = "", generation: str | None = None, cursor: int | None = None
+    ) -> Outcome:
+        from flowerctl.attach.session import Attending, attend
+
+        dumb = self._environment.get("TERM", "dumb") == "dumb"
+        return attend(
+            Attending(
+                place=self._place,
+                socket=self._client.path,
+                texts=self._texts,
+                environment=self._environment,
+                transcript=self._transcript,
+                standard_input=self._input,
+                screen=self._typing and sys.stdout.isatty() and not dumb,
+                typing=self._typing,
+                expecting=self._expecting,
+                json=self._invocation.json,
+                rehearsing=self._options.rehearse,
+                generation=generation,
+                cursor=cursor,
+                words=words,
+            )
+        )
+
+    def _report(self, outcome: Outcome) -> int:
+        from flowerctl.attach.ending import Ending
+
+        return Ending(
+            place=self._place,
+            client=self._client,
+            texts=self._texts,
+            transcript=self._transcript,
+            environment=self._environment,
+            json=self._invocation.json,
+        ).report(outcome)
+
+    def _tell(self, text: str, style: Style = Style.PLAIN) -> None:
+        self._print(self._transcript.own(text, style))
+
+    def _print(self, lines: list[Line]) -> None:
+        stream: TextIO = sys.stderr if self._invocation.json else sys.stdout
+        write(lines, stream, colour=colourful(stream, self._environment))
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

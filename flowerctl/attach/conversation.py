@@ -1,0 +1,303 @@
+"""One attachment as the person means it: it outlives connections, and knows what was said and what was heard.
+
+Events come in by number, each shown once, whatever happens to the connection. Words go out with an id of their own
+and are kept until the daemon has accepted them; after a reconnect they are said again, and count once.
+"""
+
+import asyncio
+import uuid
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from flower_protocol.codec import BadFrame
+from flower_protocol.control import (
+    Accepted,
+    Answer,
+    Changed,
+    Failure,
+    FromClient,
+    Happened,
+    Interrupt,
+    Resume,
+    Say,
+    Seen,
+    Stop,
+)
+from flower_protocol.events import EventRecord
+from flower_protocol.handshake import Hello, Snapshot, Welcome
+from flower_protocol.workspaces import Place, State, WorkspaceStatus
+from flowerctl.attach.outcome import End, Outcome
+from flowerctl.attach.surface import Surface
+from flowerctl.attachment import Attachment, Lost
+from flowerctl.client import Refused
+from flowerctl.language import Texts
+from flowerctl.output import Style
+
+CHUNK: Final = 100  # events shown in one go: between two of them the keyboard gets its turn
+SEEN_SECONDS: Final = 0.5
+DRAIN_SECONDS: Final = 5.0
+SETTLE_SECONDS: Final = 1.5  # a daemon that just came up may be about to go on with the run by itself
+
+
+class Conversation:
+    """What was said, heard and shown in one attachment to ``place``.
+
+    ``generation`` and ``cursor`` are where to begin; without them the daemon begins with its latest events.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        surface: Surface,
+        texts: Texts,
+        *,
+        explain: Callable[[Failure], str],
+        generation: str | None = None,
+        cursor: int | None = None,
+        who: str = "",
+    ) -> None:
+        self.place = place
+        self.status: WorkspaceStatus | None = None
+        self.on_hold = False
+        self.connected = False
+        self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._surface = surface
+        self._texts = texts
+        self._explain = explain
+        self._generation = generation
+        self._cursor = cursor
+        self._who = who
+        self._reported = cursor or 0
+        self._outbox: deque[FromClient] = deque()
+        self._unaccepted: dict[str, Say | Answer] = {}
+        self._unheard_resume: Resume | None = None
+        self._own_words: set[str] = set()
+        self._ended: EventRecord | None = None
+        self._work = asyncio.Event()
+        self._settling: asyncio.TimerHandle | None = None
+        self._showing = False
+
+    # -- what the person does
+
+    def say(self, text: str) -> None:
+        """A remark; its receipt is shown when the daemon has it on disk."""
+        words = Say(text=text, id=uuid.uuid4().hex)
+        self._own_words.add(words.id)
+        self._unaccepted[words.id] = words
+        self._post(words)
+
+    def answer(self, question_id: str, text: str) -> None:
+        reply = Answer(question_id=question_id, text=text)
+        self._unaccepted[question_id] = reply
+        self._post(reply)
+
+    def interrupt(self) -> None:
+        self.on_hold = True
+        self._post(Interrupt())
+
+    def go_on(self, text: str) -> None:
+        """Ends the hold, with the words if there are any."""
+        self.on_hold = False
+        self._unheard_resume = Resume(text=text)
+        self._post(self._unheard_resume)
+
+    def stop(self) -> None:
+        self._post(Stop())
+
+    def finish(self, outcome: Outcome) -> None:
+        """Ends the attachment; the first outcome counts."""
+        if not self.outcome.done():
+            self.outcome.set_result(outcome)
+
+    def unsent(self) -> tuple[str, ...]:
+        """The words that no daemon has accepted."""
+        words = [said.text for said in self._unaccepted.values() if said.text]
+        if self._unheard_resume is not None and self._unheard_resume.text:
+            words.append(self._unheard_resume.text)
+        return tuple(words)
+
+    # -- one connection
+
+    def hello(self, version: str) -> Hello:
+        """The first words of a connection: where this side stands."""
+        return Hello(
+            place=self.place,
+            version=version,
+            generation=self._generation if self._cursor is not None else None,
+            cursor=self._cursor,
+            who=self._who,
+        )
+
+    async def converse(self, attachment: Attachment, welcome: Welcome) -> None:
+        """Hears and says all there is, until the connection ends (`Lost`) or the outcome is known."""
+        self._begin(welcome)
+        sender = asyncio.create_task(self._send_all(attachment), name="flower sender")
+        receiver = asyncio.create_task(self._receive_all(attachment), name="flower receiver")
+        try:
+            ends: set[asyncio.Future[Any]] = {sender, receiver, self.outcome}
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if self.outcome.done():
+                await self._take_leave(attachment)
+            elif not receiver.done():
+                # The line is dead, but what has come over it is shown before another one is opened.
+                ends.discard(sender)
+                await asyncio.wait(ends, timeout=DRAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.connected = False
+            for task in (sender, receiver):
+                task.cancel()
+            results = await asyncio.gather(sender, receiver, return_exceptions=True)
+        # The receiver's reason tells more: the sender only notices that it can't send.
+        for result in reversed(results):
+            if isinstance(result, Exception) and not self.outcome.done():
+                raise result
+
+    def _begin(self, welcome: Welcome) -> None:
+        self.connected = True
+        again = [said for said in self._unaccepted.values() if said not in self._outbox]
+        self._outbox.extendleft(reversed(again))
+        if self._unheard_resume is not None and self._unheard_resume not in self._outbox:
+            # That hold has ended with its connection; words that may not have been heard are a remark now.
+            resume, self._unheard_resume = self._unheard_resume, None
+            if resume.text:
+                self.say(resume.text)
+        self._work.set()
+        self._stands(welcome.status)
+
+    async def _send_all(self, attachment: Attachment) -> None:
+        while True:
+            while self._outbox:
+                await attachment.send(self._outbox[0])
+                self._outbox.popleft()
+            await self._report(attachment)
+            self._work.clear()
+            with suppress(TimeoutError):  # looks again now and then for what has been shown meanwhile
+                await asyncio.wait_for(self._work.wait(), SEEN_SECONDS)
+
+    async def _report(self, attachment: Attachment) -> None:
+        if self._cursor is not None and self._cursor > self._reported:
+            seen, self._reported = self._cursor, self._cursor
+            await attachment.send(Seen(seq=seen))
+
+    async def _take_leave(self, attachment: Attachment) -> None:
+        with suppress(Lost, TimeoutError):
+            async with asyncio.timeout(1.0):  # leaving waits for nobody
+                await self._report(attachment)
+
+    async def _receive_all(self, attachment: Attachment) -> None:
+        while True:
+            try:
+                message = await attachment.receive()
+            except BadFrame as error:
+                raise Lost(orderly=False) from error
+            match message:
+                case Snapshot():
+                    await self._start_afresh(message)
+                case Happened():
+                    await self._take(message.events, live=True)
+                case Changed():
+                    self._stands(message.status)
+                case Accepted():
+                    self._accepted(message.id)
+                case Failure():
+                    self._failed(message)
+                case _:
+                    pass  # a newer daemon says more than this client knows
+            await asyncio.sleep(0)  # a flood of frames must not keep the keyboard waiting
+
+    # -- what was heard
+
+    async def _start_afresh(self, snapshot: Snapshot) -> None:
+        same = snapshot.generation == self._generation
+        shown = self._cursor if same and self._cursor is not None else None
+        if snapshot.omitted:
+            self._surface.tell(self._texts("omitted", count=snapshot.omitted), Style.DIM)
+        if not same:
+            self._generation, self._cursor, self._reported = snapshot.generation, 0, 0
+        await self._take([each for each in snapshot.events if shown is None or each.seq > shown], live=False)
+        self._cursor = snapshot.last_seq
+
+    async def _take(self, events: Sequence[EventRecord], *, live: bool) -> None:
+        self._showing = True
+        for start in range(0, len(events), CHUNK):
+            chunk = events[start : start + CHUNK]
+            self._surface.show([event for event in chunk if not self._own(event)], live=live)
+            for event in chunk:
+                self._note(event)
+            # Events of an earlier life have numbers below 1; one stands at the beginning of this one then.
+            self._cursor = max(self._cursor or 0, chunk[-1].seq)
+            await asyncio.sleep(0)
+        self._showing = False
+        self._surface.changed()
+        if live and self._ended is not None:
+            self.finish(Outcome(End.ENDED, event=self._ended))
+
+    def _own(self, event: EventRecord) -> bool:
+        # What was typed here stands on the screen already, with its receipt.
+        if event.kind == "remark":
+            return event.payload.get("id") in self._own_words
+        return event.kind == "interrupted" and event.payload.get("who") == self._who != ""
+
+    def _note(self, event: EventRecord) -> None:
+        match event.kind:
+            case "run_started":
+                self._ended, self.on_hold = None, False
+            case "run_ended":
+                self._ended, self.on_hold = event, False
+            case "interrupted":
+                self.on_hold = True
+            case "resumed":
+                self.on_hold, self._unheard_resume = False, None
+            case "ask" if event.payload.get("state") != "asked":
+                self._unaccepted.pop(str(event.payload.get("id")), None)  # answered, here or elsewhere
+            case _:
+                pass
+
+    def _stands(self, status: WorkspaceStatus) -> None:
+        self.status = status
+        self._surface.changed(status)
+        self._settle(active=status.state.active)
+
+    def _settle(self, *, active: bool) -> None:
+        if self._settling is not None:
+            self._settling.cancel()
+            self._settling = None
+        if not active:
+            loop = asyncio.get_running_loop()
+            self._settling = loop.call_later(SETTLE_SECONDS, self._settled)
+
+    def _settled(self) -> None:
+        """Nothing runs, and nothing more came: how it ended has to be read from where the workspace stands."""
+        if self.status is None or not self.connected:
+            return
+        if self._showing:
+            self._settle(active=False)
+            return
+        end = End.CUT_OFF if self.status.state is State.INTERRUPTED else End.ENDED
+        failed = self.status.state is State.FAILED
+        self.finish(Outcome(end, event=self._ended, reason=self.status.error or "?" if failed else ""))
+
+    def _accepted(self, said_id: str) -> None:
+        said = self._unaccepted.pop(said_id, None)
+        if isinstance(said, Say):
+            self._surface.tell(self._texts("received"), Style.GOOD)
+
+    def _failed(self, failure: Failure) -> None:
+        said = self._unaccepted.pop(failure.id, None)
+        if said is None:
+            self._refused(failure)
+            return
+        reason = self._explain(failure)
+        self._surface.tell(self._texts("not_taken", reason=reason, text=said.text), Style.WARN)
+
+    def _refused(self, failure: Failure) -> None:
+        if failure.code == "shutting-down":
+            raise Lost(orderly=True)
+        if failure.code != "not-running":  # an interrupt or a stop that came too late: the end is on its way
+            self.finish(Outcome(End.REFUSED, error=Refused(failure)))
+
+    def _post(self, message: FromClient) -> None:
+        self._outbox.append(message)
+        self._work.set()

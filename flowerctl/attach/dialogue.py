@@ -1,0 +1,158 @@
+"""The person's side of an attachment: what a typed line or a key does to the conversation."""
+
+import asyncio
+from typing import Final
+
+from flowerctl.attach.commands import (
+    Aside,
+    GoOn,
+    Leave,
+    Mistyped,
+    Nothing,
+    Remark,
+    Reply,
+    ShowHelp,
+    ShowStatus,
+    StartOver,
+    StopRun,
+    understood,
+)
+from flowerctl.attach.conversation import Conversation
+from flowerctl.attach.keys import Effect, Stage, pressed
+from flowerctl.attach.outcome import End, Outcome
+from flowerctl.attach.surface import Surface
+from flowerctl.figures import clock
+from flowerctl.language import Texts
+from flowerctl.output import Style
+
+STOP_SECONDS: Final = 5.0  # as long as the daemon may take to write a run's last row
+_WAITING: Final = {"offline": "state_offline", "login": "state_login"}
+
+
+class Dialogue:
+    """``answering``: somebody can type. Without that, an interrupt would hold the run for ever, and is not offered."""
+
+    def __init__(
+        self, conversation: Conversation, surface: Surface, texts: Texts, *, answering: bool = True
+    ) -> None:
+        self._conversation = conversation
+        self._surface = surface
+        self._texts = texts
+        self._answering = answering
+        self._stage = Stage.CALM
+
+    @property
+    def stopping(self) -> bool:
+        """Ctrl-C was pressed twice."""
+        return self._stage is Stage.STOPPING
+
+    def prompt(self) -> str:
+        """What stands before the typed text."""
+        status = self._conversation.status
+        if self._conversation.on_hold:
+            return self._texts("prompt_interrupted")
+        if status is not None and status.question is not None:
+            return self._texts("prompt_question")
+        return self._texts("prompt_words")
+
+    def waiting_for(self) -> str:
+        """Why nothing moves, empty while it does: shown for as long as it lasts."""
+        status = self._conversation.status
+        if status is None:
+            return ""
+        if not self._conversation.connected:
+            return self._texts("daemon_gone")
+        if status.state.value == "limited":
+            until = status.until
+            name = "state_limited" if until else "state_limited_unknown"
+            return self._texts(name, until=clock(until) if until else "")
+        name = _WAITING.get(status.state.value, "")
+        return self._texts(name) if name else ""
+
+    def line(self, typed: str) -> None:
+        """A line was typed, Enter included."""
+        status = self._conversation.status
+        question = status.question if status is not None else None
+        command = understood(typed, question, on_hold=self._conversation.on_hold)
+        if self._stage is Stage.ARMED:
+            self._stage = Stage.CALM
+        match command:
+            case Nothing():
+                return
+            case Remark(text):
+                self.remark(text)
+            case Reply(question_id, text):
+                self._conversation.answer(question_id, text)
+            case GoOn(text):
+                if text:
+                    self._surface.tell(f"> {text}", Style.BOLD)
+                self._conversation.go_on(text)
+            case Aside():
+                self._surface.tell(self._texts("no_asides"), Style.WARN)
+            case Leave():
+                self.leave()
+            case StartOver(text):
+                self._conversation.finish(Outcome(End.START_OVER, words=text))
+            case ShowStatus():
+                if status is not None:
+                    self._surface.stands(status)
+            case StopRun():
+                self._surface.tell(self._texts("stopping"), Style.WARN)
+                self._conversation.stop()
+            case ShowHelp():
+                self._surface.tell(self._texts("help"))
+            case Mistyped(word):
+                self._surface.tell(self._texts("unknown_command", word=word), Style.WARN)
+        self._surface.changed()
+
+    def remark(self, text: str) -> None:
+        """Words for the running agent, shown as they were said."""
+        self._surface.tell(f"> {text}", Style.BOLD)
+        self._conversation.say(text)
+
+    def ctrl_c(self) -> None:
+        """Once: interrupt. Twice: stop the run and leave. Once more: don't wait for it."""
+        if self._stage is Stage.ARMED and self._answering and not self._conversation.on_hold:
+            self._stage = Stage.CALM  # what the first press had held goes on again
+        self._stage, effect = pressed(self._stage)
+        match effect:
+            case Effect.INTERRUPT:
+                self._interrupt()
+            case Effect.STOP:
+                self._stop()
+            case Effect.GIVE_UP_WAITING:
+                self._unsure()
+        self._surface.changed()
+
+    def leave(self) -> None:
+        """The run goes on."""
+        self._conversation.finish(Outcome(End.LEFT))
+
+    def hang_up(self) -> None:
+        """The terminal has gone: leaving, without a word."""
+        self._conversation.finish(Outcome(End.HUNG_UP))
+
+    def _interrupt(self) -> None:
+        if not self._answering:
+            self._surface.tell(self._texts("interrupt_alone"), Style.WARN)
+            return
+        self._conversation.interrupt()
+        if not self._conversation.connected:
+            self._surface.tell(self._texts("interrupt_later"), Style.WARN)
+            return
+        self._surface.tell(self._texts("interrupt_now"), Style.WARN)
+        status = self._conversation.status
+        if status is not None and status.question is not None:
+            self._surface.tell(self._texts("interrupt_questions", count=1))
+        self._surface.tell(self._texts("interrupt_what"))
+
+    def _stop(self) -> None:
+        self._surface.tell(self._texts("stopping"), Style.WARN)
+        self._conversation.stop()
+        if self._conversation.connected:
+            asyncio.get_running_loop().call_later(STOP_SECONDS, self._unsure)
+        else:
+            self._unsure()
+
+    def _unsure(self) -> None:
+        self._conversation.finish(Outcome(End.UNSURE))

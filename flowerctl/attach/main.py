@@ -1,0 +1,35 @@
+"""``flower``: the command a person types. Parses, runs, and turns whatever goes wrong into one line."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from flowerctl.attach.arguments import parse
+from flowerctl.attach.command import Command
+from flowerctl.hints import FAILED, OK, Failed, explained
+from flowerctl.language import Texts, chosen
+from flowerctl.output import close_streams, complain, prepare_streams
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code: 0 ended well or left, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C twice."""
+    given = sys.argv[1:] if arguments is None else arguments
+    texts = Texts(chosen(given, os.environ))
+    prepare_streams()
+    try:
+        return Command(parse(given, texts), texts, os.environ).run()
+    except Failed as failed:
+        if str(failed):
+            complain(str(failed))
+        return failed.code
+    except BrokenPipeError:  # whoever read what we print has gone; the run goes on
+        return OK
+    except KeyboardInterrupt:
+        complain(texts("cancelled"))
+        return FAILED
+    except Exception as error:  # the edge of the process: a bug is one line too
+        explanation = explained(error, texts, os.environ)
+        complain(str(explanation))
+        return explanation.code
+    finally:
+        close_streams()
