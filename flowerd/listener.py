@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from flower.core.durable import private_folder
+from flower.core.words import Words
 from flower_protocol.paths import LONGEST_SOCKET_PATH, fits, lock_path
 from flowerd.locks import Lock, owner_of
 from flowerd.peer import peer_uid
@@ -41,9 +42,17 @@ Factory = Callable[[], asyncio.BaseProtocol]
 class AlreadyServed(Exception):
     """Another daemon serves this socket: nothing is wrong, and nothing left to do."""
 
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"flowerd already serves {path}")
+        self.words = Words(f"flowerd 已经在跑了:{path}", f"flowerd already serves {path}")
+
 
 class SocketRefused(Exception):
-    """The socket can't be had; the text says why and what to do, in one line."""
+    """The socket can't be had; ``words`` say why and what to do, in one line."""
+
+    def __init__(self, zh: str, en: str) -> None:
+        super().__init__(en)
+        self.words = Words(zh, en)
 
 
 class Listener:
@@ -74,7 +83,8 @@ class Listener:
                 self._bind()
         except OSError as error:
             self.close()
-            raise SocketRefused(f"{error.filename or self.path}: {error.strerror or error}") from error
+            problem = f"{error.filename or self.path}: {error.strerror or error}"
+            raise SocketRefused(problem, problem) from error
         except BaseException:
             self.close()
             raise
@@ -92,8 +102,8 @@ class Listener:
                 await asyncio.gather(accepting, return_exceptions=True)
             await self._listen_again()
 
-    def close(self) -> None:
-        """Stop listening, remove the socket if it is the one that was bound, give the locks back."""
+    def stop_listening(self) -> None:
+        """Let nobody in any more; remove the socket if it is the one that was bound. The locks are still held."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -101,6 +111,10 @@ class Listener:
             with contextlib.suppress(OSError):
                 self.path.unlink()
         self._bound = None
+
+    def close(self) -> None:
+        """`stop_listening`, and give the locks back: a successor may start."""
+        self.stop_listening()
         for lock in self._locks:
             lock.release()
         self._locks = []
@@ -108,7 +122,9 @@ class Listener:
     def _check_path(self) -> None:
         if not fits(self.path):
             raise SocketRefused(
-                f"{self.path}: longer than the {LONGEST_SOCKET_PATH} bytes a socket's path may have"
+                f"{self.path} 太长了:socket 的路径最多 {LONGEST_SOCKET_PATH} 字节。用 FLOWER_SOCKET 换一个。",
+                f"{self.path} is longer than the {LONGEST_SOCKET_PATH} bytes that a socket's path may have. "
+                "Choose another by FLOWER_SOCKET.",
             )
         private_folder(self.path.parent)
         check_folder(self.path.parent)
@@ -119,7 +135,7 @@ class Listener:
         for path in (self._state_lock, lock_path(self.path)):
             while (lock := Lock.take(path, f"{os.getpid()} {self.path}")) is None:
                 if alive():
-                    raise AlreadyServed(f"flowerd already serves {self.path}")
+                    raise AlreadyServed(self.path)
                 if time.monotonic() > deadline:
                     raise self._held(path)
                 time.sleep(POLL_SECONDS)
@@ -128,9 +144,10 @@ class Listener:
     def _held(self, path: Path) -> Exception:
         pid, _, elsewhere = owner_of(path).partition(" ")
         if elsewhere == str(self.path):
-            return AlreadyServed(f"flowerd (pid {pid}) already serves {self.path}")
+            return AlreadyServed(self.path)
         return SocketRefused(
-            f"flowerd (pid {pid}) already serves this user at {elsewhere}; stop that one first"
+            f"这个用户已经有一个 flowerd(pid {pid})在 {elsewhere} 上跑。先停掉那个。",
+            f"flowerd (pid {pid}) already serves this user at {elsewhere}. Stop that one first.",
         )
 
     def _bind(self) -> None:
@@ -199,7 +216,7 @@ class Listener:
         for lock in [each for each in self._locks if not each.holds()]:
             taken = Lock.take(lock.path, f"{os.getpid()} {self.path}")
             if taken is None:
-                raise AlreadyServed(f"{lock.path} is another's now")
+                raise AlreadyServed(self.path)
             lock.release()
             self._locks[self._locks.index(lock)] = taken
         old = self._socket
@@ -213,15 +230,21 @@ class Listener:
 def check_folder(folder: Path) -> None:
     """Raises `SocketRefused` unless ``folder`` is a real folder of the user's that nobody else can write to."""
     found = os.lstat(folder)
-    if stat.S_ISLNK(found.st_mode):
-        raise SocketRefused(f"{folder} is a link; the socket's folder must be a real one")
     if not stat.S_ISDIR(found.st_mode):
-        raise SocketRefused(f"{folder} is not a folder")
+        kind = _kind(found.st_mode)
+        raise SocketRefused(
+            f"{folder} 是{kind.zh},socket 不能放在那里。用 FLOWER_SOCKET 换一个。",
+            f"{folder} is {kind.en}; the socket can't be there. Choose another by FLOWER_SOCKET.",
+        )
     if found.st_uid != os.getuid():
-        raise SocketRefused(f"{folder} belongs to user {found.st_uid}; choose another by FLOWER_SOCKET")
+        raise SocketRefused(
+            f"{folder} 是别人的(uid {found.st_uid})。用 FLOWER_SOCKET 换一个。",
+            f"{folder} belongs to user {found.st_uid}. Choose another by FLOWER_SOCKET.",
+        )
     if found.st_mode & 0o022:
         raise SocketRefused(
-            f"others may write to {folder}; `chmod 700` it, or choose another by FLOWER_SOCKET"
+            f"{folder} 别人也能写。`chmod 700` 它,或者用 FLOWER_SOCKET 换一个。",
+            f"others may write to {folder}. `chmod 700` it, or choose another by FLOWER_SOCKET.",
         )
 
 
@@ -232,18 +255,13 @@ def clear_stale(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(found.st_mode):
-        kind = (
-            "a link"
-            if stat.S_ISLNK(found.st_mode)
-            else "a folder"
-            if stat.S_ISDIR(found.st_mode)
-            else "a file"
-        )
+        kind = _kind(found.st_mode)
         raise SocketRefused(
-            f"{path} is {kind}, not a socket; move it away, or choose another by FLOWER_SOCKET"
+            f"{path} 是{kind.zh},不是 socket。把它挪开,或者用 FLOWER_SOCKET 换一个。",
+            f"{path} is {kind.en}, not a socket. Move it away, or choose another by FLOWER_SOCKET.",
         )
     if answers(path):
-        raise AlreadyServed(f"{path} is already served")
+        raise AlreadyServed(path)
     path.unlink()
 
 
@@ -258,3 +276,11 @@ def answers(path: Path) -> bool:
         except OSError:
             return True  # its queue is full, or it isn't ours: in no case is it ours to remove
         return True
+
+
+def _kind(mode: int) -> Words:
+    if stat.S_ISLNK(mode):
+        return Words("一个链接", "a link")
+    if stat.S_ISDIR(mode):
+        return Words("一个文件夹", "a folder")
+    return Words("一个文件", "a file")

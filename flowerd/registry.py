@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 NAME: Final = "registry.json"
 VERSION: Final = 1
-GATHER_SECONDS: Final = 0.2  # a step that changes ten things is one write
+GATHER_SECONDS: Final = 1.0  # many changes are one write; who needs one at once calls `saved`
 RETRY_SECONDS: Final = 2.0
 
 
@@ -73,7 +73,7 @@ class Registry:
         self._rest: dict[str, Any] = {}
         self._version = self._written = 0
         self._dirty = asyncio.Event()
-        self._progress = asyncio.Event()
+        self._saving: asyncio.Task[bool] | None = None
         self._failing = False
 
     def load(self) -> None:
@@ -98,7 +98,7 @@ class Registry:
         return self._records.get(place)
 
     def put(self, record: Record) -> None:
-        """Remember ``record``; the file follows soon, see `saved`."""
+        """Remember ``record``; the file follows by and by, at once with `saved`."""
         if self._records.get(record.place) != record:
             self._records[record.place] = record
             self._changed()
@@ -108,27 +108,30 @@ class Registry:
             self._raw.pop(place, None)
             self._changed()
 
-    async def saved(self) -> None:
-        """Returns when all that was put so far is on disk, or the disk refused it."""
+    async def saved(self) -> bool:
+        """Returns when all that was put so far is on disk: True, or False when the disk refused it."""
         wanted = self._version
-        while self._written < wanted and not self._failing:
-            self._progress.clear()
-            await self._progress.wait()
+        while self._written < wanted:
+            if self._saving is None:
+                self._saving = asyncio.create_task(self._save(), name="registry save")
+            if not await asyncio.shield(self._saving):
+                return False
+        return True
 
     async def keep_saving(self) -> None:
-        """Write what changes, for as long as the daemon lives; a task of the daemon's."""
+        """Write what changes, now and then, for as long as the daemon lives; a task of the daemon's."""
         while True:
             await self._dirty.wait()
+            await asyncio.sleep(GATHER_SECONDS)
             self._dirty.clear()
-            if not await self.save():
+            if not await self.saved():
                 await asyncio.sleep(RETRY_SECONDS)
                 self._dirty.set()
-            await asyncio.sleep(GATHER_SECONDS)
 
-    async def save(self) -> bool:
-        """Write the file now; False when the disk refuses, which is logged once."""
-        version, content = self._version, self._encoded()
-        write = partial(_write, self.path, content)
+    async def _save(self) -> bool:
+        """Write the file; False when the disk refuses, which is logged once. One at a time."""
+        version = self._version
+        write = partial(_write, self.path, self._encoded())
         try:
             await asyncio.get_running_loop().run_in_executor(self._pool, write)
         except OSError as error:
@@ -137,7 +140,8 @@ class Registry:
             self._failing = True
         else:
             self._failing, self._written = False, version
-        self._progress.set()
+        finally:
+            self._saving = None
         return not self._failing
 
     def _changed(self) -> None:

@@ -47,9 +47,16 @@ def inherited_socket(environment: Mapping[str, str]) -> socket.socket | None:
         given = socket.socket(fileno=_FIRST_INHERITED)
         listening = given.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
     except OSError as error:
-        raise SocketRefused(f"LISTEN_FDS names a descriptor that is no socket: {error.strerror}") from error
-    name = given.getsockname()
-    if given.family != socket.AF_UNIX or given.type != socket.SOCK_STREAM or not listening or not name:
-        raise SocketRefused("LISTEN_FDS names something that is no listening Unix stream socket with a path")
-    os.set_inheritable(_FIRST_INHERITED, False)
+        raise _refused(error.strerror or str(error)) from error
+    if given.family != socket.AF_UNIX or given.type != socket.SOCK_STREAM or not listening:
+        given.detach()
+        raise _refused("not a listening Unix stream socket")
+    given.set_inheritable(False)
     return given
+
+
+def _refused(detail: str) -> SocketRefused:
+    return SocketRefused(
+        f"服务管理器交来的 socket 用不了(LISTEN_FDS):{detail}",
+        f"the socket that the service manager handed over (LISTEN_FDS) can't be used: {detail}",
+    )

@@ -31,6 +31,7 @@ CODES: Final = MappingProxyType(
             'the request is empty. Run `flower` and type it at the prompt, or flower "make me an X".',
         ),
         "no-credentials": ("{text}", "{text}"),
+        "no-cli": ("{text}", "{text}"),
         "not-running": (
             "{workspace} 里没有正在跑的活。直接 `flower` 就能接着做。",
             "nothing is running in {workspace}. Run `flower` there to go on.",

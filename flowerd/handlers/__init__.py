@@ -1,0 +1,1 @@
+"""What is done for each request: one file a noun; a handler decodes, calls, encodes."""

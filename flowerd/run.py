@@ -1,0 +1,89 @@
+"""One run as its workspace sees it: what can be ordered, what is told, how it can end."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from flower_protocol.runs import StartRun
+from flower_protocol.workspaces import Place
+from flowerd.wire import Draft
+
+
+class Ending(StrEnum):
+    """How a run ended; the words cross the wire in ``run_ended``."""
+
+    DONE = "done"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What is known before the first step: how many times the folder will have been woken, and quiet lines."""
+
+    woke: int
+    checks: int = 0
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended. ``unheard`` are a person's words that reached nobody: the next run is told."""
+
+    ending: Ending
+    step: str | None = None
+    error: str | None = None
+    cost_usd: float = 0.0
+    unheard: tuple[str, ...] = ()
+
+
+class Sink(Protocol):
+    """Where a run's events go, on the loop's thread. Whoever produces many waits for `room` now and then."""
+
+    def take(self, draft: Draft) -> int: ...
+
+    async def room(self) -> None: ...
+
+
+class Run(Protocol):
+    """One run in one folder. Everything is called on the daemon's loop, and nothing but `prepare`, `work` and
+    `end` takes time.
+    """
+
+    async def prepare(self) -> Prepared:
+        """Set up all that can be refused. Raises `Refused`; then nothing was changed and nothing runs."""
+        ...
+
+    async def work(self, sink: Sink) -> Outcome:
+        """Run to the end. Called once, after `prepare`; no child of the run lives when it returns."""
+        ...
+
+    def say(self, text: str) -> None:
+        """A remark, for the running turn or for the next one."""
+        ...
+
+    def pause(self) -> None:
+        """Break off what runs and hold until `resume`."""
+        ...
+
+    def resume(self, text: str) -> None:
+        """Go on after `pause`, with the words if there are any."""
+        ...
+
+    def stop(self) -> None:
+        """A person ends it. Asked again it changes nothing; `work` returns soon."""
+        ...
+
+    def rescue(self, reason: str) -> None:
+        """Write down the steps in flight, marked with ``reason``. Blocking but quick; from any thread."""
+        ...
+
+    def terminate(self, reason: str) -> None:
+        """End every child at once; `work` returns soon."""
+        ...
+
+
+# Makes the run that a request asks for. The words are those that reached nobody in the run before.
+Runs = Callable[[Place, StartRun, Sequence[str]], Run]

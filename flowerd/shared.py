@@ -1,0 +1,27 @@
+"""One of each thing that all workspaces share."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flowerd.costs import Costs
+from flowerd.journal import Limits
+from flowerd.registry import Registry
+from flowerd.run import Runs
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """``generation`` names this life of the daemon, ``boot`` that of the machine; ``pool`` is for blocking work."""
+
+    registry: Registry
+    runs: Runs
+    pool: Executor
+    generation: str
+    boot: str
+    journals: Path
+    limits: Limits
+    clock: Callable[[], float] = time.time
+    costs: Costs = field(default_factory=Costs)

@@ -1,0 +1,152 @@
+"""How a workspace stands: the record that outlives the daemon, and the status that clients are told.
+
+A change reaches the registry by and by; clients get the latest status only, a moment later, or at once when the
+state itself moves.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from flower_protocol.workspaces import Place, WorkspaceStatus
+from flowerd.progress import advanced
+from flowerd.registry import Record
+from flowerd.shared import Shared
+from flowerd.snapshot import Position
+from flowerd.states import Move, after
+from flowerd.wire import Draft
+
+PUBLISH_SECONDS: Final = 0.05
+
+
+class Client(Protocol):
+    """Somebody who watches: woken at each event, and at each change of the status."""
+
+    @property
+    def wake(self) -> asyncio.Event: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A status as clients get it: ``version`` counts up, ``after`` is the event that it comes after."""
+
+    version: int
+    after: int
+    status: WorkspaceStatus
+
+
+class Standing:
+    """The record of one place, and who watches it. ``last_seq`` tells the number of the newest event."""
+
+    def __init__(
+        self, place: Place, record: Record | None, shared: Shared, last_seq: Callable[[], int]
+    ) -> None:
+        self.place = place
+        self.clients: set[Client] = set()
+        self._shared = shared
+        self._last_seq = last_seq
+        self._known = record is not None
+        self._timer: asyncio.TimerHandle | None = None
+        self._cost = 0.0
+        self.record = record or _blank(place)
+        self._touched = self.record.updated_at
+        self.published = Published(0, 0, self.status())
+
+    @property
+    def seen(self) -> Position | None:
+        """The last event that a client has shown."""
+        return (
+            Position(self.record.seen_generation, self.record.seen) if self.record.seen_generation else None
+        )
+
+    def status(self) -> WorkspaceStatus:
+        """As of now, but for the cost, which is as of the last `refresh`."""
+        record = self.record
+        return WorkspaceStatus(
+            workspace=record.workspace,
+            run_dir=record.run_dir,
+            state=record.state,
+            woke=record.woke,
+            step=record.step,
+            index=record.index,
+            total=record.total,
+            round=record.round,
+            session_id=record.session_id,
+            context=record.context,
+            window=record.window,
+            cost_usd=self._cost,
+            checks=record.checks,
+            clients=len(self.clients),
+            rehearse=record.rehearse,
+            started_at=record.started_at,
+            updated_at=self._touched,
+            error=record.error,
+        )
+
+    async def refresh(self) -> None:
+        """Look again what the folder has cost."""
+        loop, shared = asyncio.get_running_loop(), self._shared
+        cost = await loop.run_in_executor(shared.pool, shared.costs.of, Path(self.place.run_dir))
+        if cost != self._cost:
+            self._cost = cost
+            self.publish_soon()
+
+    def move(self, move: Move, **changes: Any) -> None:
+        """Change the state, and what goes with it. Clients are told at once. Raises `IllegalMove`."""
+        self._touched = self._shared.clock()
+        self._known = True
+        self._put(state=after(self.record.state, move), updated_at=self._touched, **changes)
+        self.publish()
+
+    def advance(self, draft: Draft) -> None:
+        """Take from an event what it tells."""
+        self._touched = self._shared.clock()
+        record = advanced(self.record, draft)
+        if record != self.record:
+            self.record = record
+            self._put()
+            self.publish_soon()
+
+    def saw(self, position: Position) -> None:
+        """A client has shown all events up to ``position``: a hint for the next one, no promise."""
+        known = self.seen
+        if known is None or known.generation != position.generation or known.seq < position.seq:
+            self._put(seen_generation=position.generation, seen=position.seq)
+
+    def forget(self) -> None:
+        """Know nothing of the place any more."""
+        self.record, self._touched, self._known = _blank(self.place), None, False
+        self._shared.registry.remove(self.place)
+        self.publish()
+
+    def publish_soon(self) -> None:
+        """Tell clients in a moment, once for all that changes until then."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(PUBLISH_SECONDS, self.publish)
+
+    def publish(self) -> None:
+        """Tell clients now."""
+        self.close()
+        self.published = Published(self.published.version + 1, self._last_seq(), self.status())
+        for client in self.clients:
+            client.wake.set()
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _put(self, **changes: Any) -> None:
+        # A place where nothing ever ran is not remembered because somebody looked at it.
+        if self._known:
+            ours = {"generation": self._shared.generation, "boot": self._shared.boot}
+            self.record = msgspec.structs.replace(self.record, **changes, **ours)
+            self._shared.registry.put(self.record)
+
+
+def _blank(place: Place) -> Record:
+    return Record(workspace=place.workspace, run_dir=place.run_dir)
