@@ -29,6 +29,7 @@ import sys
 import time
 
 PLAN = "FLOWER_TETHER"
+KEPT: list[object] = []  # a kqueue closes its descriptor when it is collected
 GRACE_SECONDS = 3.0  # the CLI ends its shell commands and flushes its transcript within one second as a rule
 KILL_SECONDS = 3.0
 WATCH_SECONDS = 0.5  # only where the owner can't be watched by a descriptor
@@ -155,7 +156,7 @@ def nonblocking_pipe() -> tuple[int, int]:
     return reader, writer
 
 
-def watch_process(pid: int) -> list[object]:
+def watch_process(pid: int) -> list[int]:
     """A descriptor that becomes readable when process ``pid`` ends, in a list; an empty one where none can be had."""
     try:
         if sys.platform == "linux":
@@ -163,7 +164,8 @@ def watch_process(pid: int) -> list[object]:
         queue = select.kqueue()
         ends = select.kevent(pid, select.KQ_FILTER_PROC, select.KQ_EV_ADD, select.KQ_NOTE_EXIT)
         queue.control([ends], 0)
-        return [queue]
+        KEPT.append(queue)
+        return [queue.fileno()]
     except OSError:
         return []
 

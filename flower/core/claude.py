@@ -1,0 +1,198 @@
+"""The only door to the SDK's client: one CLI child and the conversation in it.
+
+A turn is over when its result is in and the CLI says that it is idle. A result alone is not the end: subagents
+run asynchronously, each that ends starts a turn of the CLI's own, and who leaves at the first result kills them.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from collections import deque
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from flower.core.events import is_synthetic
+from flower.core.lease import child_of
+
+logger = logging.getLogger(__name__)
+
+# Makes the CLI say when it is idle: the one reliable sign that a step's work is over.
+SESSION_STATE = {"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1"}
+INTERRUPT_SECONDS = 15.0  # an interrupted turn ends within 20 ms as a rule; a CLI that doesn't is ended
+ABSORB_SECONDS = 1.0
+CLOSE_SECONDS = 30.0  # the SDK's own closing takes up to 20 s before it kills
+
+
+class ChildFailed(Exception):
+    """The child ended, or its conversation broke, before the turn was over. The text is for people."""
+
+
+class Conversation:
+    """One child, from its start to its end. Make it by `open`; `close` it whatever happens."""
+
+    def __init__(self, options: Any, lock: Path) -> None:
+        from claude_agent_sdk import ClaudeSDKClient
+
+        self._lock = lock
+        self.stderr: deque[str] = deque(maxlen=20)
+        options.stderr = self.stderr.append
+        self._client = ClaudeSDKClient(options)
+        self._messages: AsyncIterator[Any] | None = None
+        self._state: str | None = None
+        self._tasks: set[str] = set()
+        self._said_since_result = False
+        self._watchdog: asyncio.TimerHandle | None = None
+        self.in_turn = False
+
+    async def open(self) -> None:
+        """Start the child. Raises `ChildFailed`."""
+        try:
+            await self._client.connect()
+        except Exception as error:  # the SDK raises several types and bare Exception here
+            raise ChildFailed(self._reason(error)) from error
+        self._messages = aiter(self._client.receive_messages())
+
+    async def turn(self, prompt: str) -> AsyncIterator[Any]:
+        """Send ``prompt`` and yield every message until the CLI is idle again. Raises `ChildFailed`."""
+        self.in_turn = True
+        result = False
+        try:
+            await self._query(prompt)
+            while True:
+                message = await self._next(ABSORB_SECONDS if self._settling(result) else None)
+                if message is None:
+                    return
+                yield message
+                if type(message).__name__ == "ResultMessage":
+                    result, self._said_since_result = True, False
+                self._follow(message)
+                if result and self._over():
+                    return
+        finally:
+            self.in_turn = False
+            self._disarm()
+
+    async def say(self, text: str) -> None:
+        """Words for the running turn; the model sees them beside its next tool result. Raises `ChildFailed`."""
+        self._said_since_result = True
+        await self._query(text)
+
+    async def interrupt(self) -> None:
+        """Break the running turn off; what it did so far stays. The turn then ends by itself, or is ended."""
+        loop = asyncio.get_running_loop()
+        self._disarm()
+        self._watchdog = loop.call_later(INTERRUPT_SECONDS, self.terminate)
+        with contextlib.suppress(Exception):
+            # It may have ended meanwhile; then the turn's own end says all there is to say.
+            await self._client.interrupt()
+
+    def terminate(self) -> None:
+        """End the child and all below it now, within seconds, without waiting for it. Any time, from any thread."""
+        with contextlib.suppress(OSError):
+            launcher = child_of(self._lock)
+            if launcher is not None:
+                os.kill(launcher, signal.SIGTERM)
+
+    async def close(self) -> None:
+        """End the child in good order and wait for it; it is dead afterwards. Never raises."""
+        self._disarm()
+        closing = asyncio.create_task(self._client.disconnect(), name="flower-close-child")
+        done, _ = await asyncio.wait({closing}, timeout=CLOSE_SECONDS)
+        if not done:
+            self.terminate()
+            closing.cancel()
+        elif closing.exception() is not None:
+            logger.warning("closing a child: %s", closing.exception())
+
+    async def _query(self, text: str) -> None:
+        try:
+            await self._client.query(text)
+        except Exception as error:  # several types and bare Exception, all meaning a dead child
+            raise ChildFailed(self._reason(error)) from error
+
+    async def _next(self, timeout: float | None) -> Any:
+        """The next message; None when ``timeout`` seconds passed without one."""
+        assert self._messages is not None, "a turn needs an open conversation"
+        coming = asyncio.ensure_future(anext(self._messages))
+        try:
+            done, _ = await asyncio.wait({coming}, timeout=timeout)
+            if not done:
+                # Only after the CLI said it is idle: nothing is lost that belonged to the turn.
+                return None
+            return coming.result()
+        except StopAsyncIteration:
+            raise ChildFailed(self._reason(None)) from None
+        except Exception as error:  # ResultError, ProcessError, CLIJSONDecodeError or bare Exception
+            raise ChildFailed(self._reason(error)) from error
+        finally:
+            if not coming.done():
+                coming.cancel()
+                with contextlib.suppress(asyncio.CancelledError, Exception):
+                    await coming
+                self._messages = aiter(self._client.receive_messages())
+
+    def _follow(self, message: Any) -> None:
+        """Keep track of what the CLI says of its own state."""
+        subtype = getattr(message, "subtype", None)
+        data = getattr(message, "data", None) or {}
+        if subtype == "session_state_changed":
+            self._state = data.get("state")
+        elif subtype == "task_started" and data.get("is_backgrounded", True):
+            self._tasks.add(str(data.get("task_id")))
+        elif subtype in ("task_notification", "task_updated"):
+            status = data.get("status") or (data.get("patch") or {}).get("status")
+            if status in ("completed", "failed", "stopped", "killed"):
+                self._tasks.discard(str(data.get("task_id")))
+
+    def _over(self) -> bool:
+        if self._said_since_result:
+            return False
+        # A CLI that never tells its state is over at a result with no task alive.
+        return self._state == "idle" or (self._state is None and not self._tasks)
+
+    def _settling(self, result: bool) -> bool:
+        """Idle, but words went in just before: it may take them up yet, or have had them in the turn that ended."""
+        return result and self._said_since_result and self._state == "idle"
+
+    def _disarm(self) -> None:
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+            self._watchdog = None
+
+    def _reason(self, error: Exception | None) -> str:
+        said = str(error) if error is not None else ""
+        last = next((line for line in reversed(self.stderr) if line.strip()), "")
+        return " ".join(part for part in (said, last) if part) or "the CLI ended in mid-turn"
+
+
+class Mirror:
+    """The store as the SDK sees it: it takes entries and has none.
+
+    With nothing to load, the SDK leaves a resume to the CLI's own files, which `flower.core.transcripts` wrote,
+    instead of making a temporary folder with a copy of the credentials.
+    """
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    async def append(self, key: Any, entries: list[Any]) -> None:
+        await self._store.append(key, entries)
+
+    async def load(self, key: Any) -> None:
+        return None
+
+
+def session_of(message: Any) -> str | None:
+    """The session id that a message names, if it does."""
+    named = getattr(message, "session_id", None) or (getattr(message, "data", None) or {}).get("session_id")
+    return named if isinstance(named, str) and named else None
+
+
+def api_error_of(message: Any) -> str | None:
+    """The text of an API error that the CLI put into the conversation as if the model had said it."""
+    if type(message).__name__ != "AssistantMessage" or not message.error or not is_synthetic(message):
+        return None
+    return "\n".join(getattr(block, "text", "") for block in message.content).strip()

@@ -1,0 +1,222 @@
+"""The CLI's own transcript files: written before a resume, taken into the store afterwards.
+
+The CLI resumes from a file in its configuration folder and appends to it. Flower gives it a folder of its own,
+``<run_dir>/claude``, durable and beside the store, and writes what the store would feed back there itself. The
+SDK's way, a temporary configuration folder with a copy of the credentials, leaves both behind when the owner is
+killed, and a login can't be renewed from a copy. The user's login stays where it is; see `environment`.
+
+A child that was killed may have written entries that never reached the store. `salvage` takes in what is
+missing, each entry once, and removes a file when all of it is in the store: the store is the archive, the file
+only the CLI's working copy.
+"""
+
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from flower.core.durable import private_folder, set_aside, write_atomically
+from flower.core.lease import Lease, wait_for_child
+from flower.core.words import Words
+
+Entry = dict[str, Any]
+HEALED = "heal-"  # entries that pruning made up for a resume: in the CLI's file, never in the store
+
+
+class Archive(Protocol):
+    """What is needed of a session store here; `flower.stores` has it."""
+
+    def load_sync(self, key: Any) -> list[Entry] | None: ...
+
+    def entries(self, key: Any) -> list[Entry]: ...
+
+    def append_sync(self, key: Any, entries: list[Entry]) -> None: ...
+
+    def subkeys(self, key: Any) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class ClaudeFolder:
+    """The configuration folder of the CLI children of one run_dir, for one workspace's sessions."""
+
+    path: Path
+    project_key: str
+
+    @property
+    def leases(self) -> Path:
+        return self.path / "leases"
+
+    def environment(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """What sends the CLI here, and for the user's login still to where the user keeps it."""
+        return {
+            "CLAUDE_CONFIG_DIR": str(self.path),
+            # Empty means ~/.claude to the CLI; it reads and renews the login in place.
+            "CLAUDE_SECURESTORAGE_CONFIG_DIR": environment.get(
+                "CLAUDE_SECURESTORAGE_CONFIG_DIR", environment.get("CLAUDE_CONFIG_DIR", "")
+            ),
+            # The CLI and the SDK name the folder of a long path differently; named, it is one.
+            "CLAUDE_CODE_PROJECT_DIR_NAME": self.project_key,
+        }
+
+    def restore(self, archive: Archive, session_id: str) -> list[Entry]:
+        """Write what the store feeds back for ``session_id``, subagents' transcripts too; returns the main one.
+
+        Raises `OSError`.
+        """
+        entries = archive.load_sync(self._key(session_id)) or []
+        self._write(self._file(session_id), entries)
+        for subpath in archive.subkeys(self._key(session_id)):
+            part = archive.load_sync(self._key(session_id, subpath)) or []
+            self._write_part(self._file(session_id, subpath), part)
+        return entries
+
+    def salvage(self, archive: Archive, session_id: str) -> int:
+        """Take what the session's files hold beyond the store into it; returns how many entries that were.
+
+        Call it with the session's lease held and no child of it alive. Raises `OSError`, and what the store
+        raises: the files stay then.
+        """
+        taken = 0
+        for file, key in list(self._files_of(session_id)):
+            entries, damaged = _read(file)
+            missing = _missing(entries, archive.entries(key))
+            if missing:
+                archive.append_sync(key, missing)
+            taken += len(missing)
+            if damaged:
+                set_aside(file)
+            else:
+                file.unlink(missing_ok=True)
+        self._tidy(session_id)
+        return taken
+
+    def salvage_all(self, archive: Archive, *, patience: float = 10.0) -> list[Words]:
+        """`salvage` every session that was left behind and that nobody has; returns lines for the person.
+
+        ``patience`` is how long to wait, in seconds, for children that are just being ended. Blocking.
+        """
+        lines = []
+        for session_id in sorted(self._left_behind()):
+            lease = Lease.take(self.leases, session_id)
+            if lease is None:
+                continue
+            try:
+                if wait_for_child(self.leases, session_id, patience):
+                    taken = self.salvage(archive, session_id)
+                    if taken:
+                        lines.append(
+                            Words(
+                                f"上次没来得及存的 {taken} 条记录已经收回来了。",
+                                f"{taken} entries that the last run had no time to save were taken in.",
+                            )
+                        )
+            finally:
+                lease.release()
+        return lines
+
+    def _left_behind(self) -> set[str]:
+        project = self.path / "projects" / self.project_key
+        if not project.is_dir():
+            return set()
+        return {file.stem for file in project.glob("*.jsonl")} | {
+            folder.name for folder in project.iterdir() if folder.is_dir() and any(folder.rglob("*.jsonl"))
+        }
+
+    def _files_of(self, session_id: str) -> Iterator[tuple[Path, Mapping[str, str]]]:
+        main = self._file(session_id)
+        if main.exists():
+            yield main, self._key(session_id)
+        folder = main.with_suffix("")
+        for file in sorted(folder.rglob("*.jsonl")):
+            yield file, self._key(session_id, file.relative_to(folder).with_suffix("").as_posix())
+
+    def _file(self, session_id: str, subpath: str | None = None) -> Path:
+        project = self.path / "projects" / self.project_key
+        if subpath is None:
+            return project / f"{session_id}.jsonl"
+        file = project / session_id / f"{subpath}.jsonl"
+        if not file.resolve().is_relative_to((project / session_id).resolve()):
+            raise OSError(f"a transcript's name leaves its folder: {subpath!r}")
+        return file
+
+    def _key(self, session_id: str, subpath: str | None = None) -> Mapping[str, str]:
+        key = {"project_key": self.project_key, "session_id": session_id}
+        return key if subpath is None else {**key, "subpath": subpath}
+
+    def _write_part(self, file: Path, entries: list[Entry]) -> None:
+        # What the CLI keeps in a file beside a subagent's transcript comes to a store as entries of this type.
+        metadata = [entry for entry in entries if entry.get("type") == "agent_metadata"]
+        self._write(file, [entry for entry in entries if entry.get("type") != "agent_metadata"])
+        if metadata:
+            content = {name: value for name, value in metadata[-1].items() if name != "type"}
+            write_atomically(file.with_suffix(".meta.json"), msgspec.json.encode(content))
+
+    def _write(self, file: Path, entries: list[Entry]) -> None:
+        private_folder(file.parent)
+        write_atomically(file, b"".join(_line(entry) for entry in entries))
+
+    def _tidy(self, session_id: str) -> None:
+        """Remove what is left of a session whose transcripts are all in the store."""
+        folder = self._file(session_id).with_suffix("")
+        if not folder.is_dir() or any(folder.rglob("*.jsonl*")):
+            return
+        for file in sorted(folder.rglob("*.meta.json")):
+            file.unlink(missing_ok=True)
+        for each in sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True):
+            with contextlib.suppress(OSError):
+                each.rmdir()
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def _line(entry: Entry) -> bytes:
+    # json.dumps, not msgspec: a transcript may hold lone surrogates, which only an escape can carry.
+    return json.dumps(entry, separators=(",", ":")).encode() + b"\n"
+
+
+def _read(file: Path) -> tuple[list[Entry], bool]:
+    """The entries of a transcript file, and whether a line other than a half-written last one was unreadable."""
+    entries, damaged = [], False
+    lines = file.read_bytes().split(b"\n")
+    for number, line in enumerate(lines):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            damaged = damaged or number < len(lines) - 1
+            continue
+        if isinstance(entry, dict):
+            entries.append(entry)
+    return entries, damaged
+
+
+def _missing(entries: list[Entry], stored: list[Entry]) -> list[Entry]:
+    """The entries that the store lacks, in order.
+
+    An entry with a uuid is known by it. One without is known by its content, and counted, for two of the same
+    content may both be real.
+    """
+    known = {entry["uuid"] for entry in stored if entry.get("uuid")}
+    anonymous = Counter(_content(entry) for entry in stored if not entry.get("uuid"))
+    missing = []
+    for entry in entries:
+        uuid = entry.get("uuid")
+        if uuid:
+            if uuid not in known and not str(uuid).startswith(HEALED):
+                known.add(uuid)
+                missing.append(entry)
+        elif anonymous[_content(entry)] > 0:
+            anonymous[_content(entry)] -= 1
+        else:
+            missing.append(entry)
+    return missing
+
+
+def _content(entry: Entry) -> str:
+    return json.dumps(entry, sort_keys=True)

@@ -1,0 +1,1 @@
+"""Steps and workflows, and the ready-made ones."""

@@ -1,0 +1,82 @@
+"""Real runs for tests: a rehearsed model, the real CLI, and what both leave behind."""
+
+import json
+import os
+import sqlite3
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from flower.core.agent import AgentSpec
+from flower.rehearsal import Call, Rehearsal, Scene, Script, Turn
+
+
+def bash(command: str) -> Call:
+    return Call(tool="Bash", input={"command": command, "description": "a command"})
+
+
+def slow_once(marker: str, seconds: float = 60) -> Call:
+    """A command that says by a file that it runs, and takes its time; called again, it is quick."""
+    slow = f'python3 -c "import time; time.sleep({seconds})"'
+    return bash(f"if [ -e {marker} ]; then echo again; else echo started > {marker}; {slow}; fi")
+
+
+def play(*turns: Turn, again: bool = False) -> Script:
+    """A script of one scene for the main thread."""
+    return Script(scenes=[Scene(name="only", role="main", turns=list(turns), again=again)])
+
+
+def handy(name: str = "handy") -> AgentSpec:
+    """An agent with hands of its own."""
+    tools = ["Bash", "Read", "Write"]
+    return AgentSpec(name, "Do what you are told.", allowed_tools=tools, permission_mode="acceptEdits")
+
+
+def environment(rehearsal: Rehearsal, **more: str) -> dict[str, str]:
+    """A client's environment that leads to the rehearsed model."""
+    return {**os.environ, **rehearsal.env(), **more}
+
+
+def script_environment(rehearsal: Rehearsal) -> dict[str, str]:
+    """The same for a Python script of its own that imports flower from this tree."""
+    return environment(rehearsal, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
+
+
+def told(request: Any) -> str:
+    """Everything that the model was shown in a request, as one text."""
+    return json.dumps(request.messages, ensure_ascii=False)
+
+
+def rows(run_dir: Path) -> list[dict[str, Any]]:
+    return json.loads((run_dir / "manifest.json").read_text())  # type: ignore[no-any-return]
+
+
+def lineage(run_dir: Path) -> dict[str, Any]:
+    return json.loads((run_dir / "lineage.json").read_text())  # type: ignore[no-any-return]
+
+
+def stored(run_dir: Path, session_id: str) -> list[dict[str, Any]]:
+    """The entries of a session's main transcript in ``sessions.db``, read without flower."""
+    with sqlite3.connect(f"file:{run_dir / 'sessions.db'}?mode=ro", uri=True) as database:
+        query = "SELECT payload FROM entries WHERE store_key LIKE ? ORDER BY seq"
+        found = database.execute(query, (f"%/{session_id}",)).fetchall()
+    database.close()
+    return [json.loads(payload) for (payload,) in found]
+
+
+def entries_of(transcript: str) -> list[dict[str, Any]]:
+    """The whole lines of a CLI's own transcript."""
+    found = []
+    for line in transcript.splitlines():
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            continue
+    return found
+
+
+def count_of(entries: list[Mapping[str, Any]]) -> Counter[str]:
+    """How often each entry is there, by uuid or else by content."""
+    return Counter(str(entry.get("uuid") or json.dumps(entry, sort_keys=True)) for entry in entries)
