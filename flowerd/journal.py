@@ -14,6 +14,7 @@ says that the journal has moved on, and `snapshot` gives a fresh start, which re
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable
@@ -85,7 +86,7 @@ class Journal:
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         self._trouble: NotSaved | None = None
         self._lost = 0
-        self._closing = False
+        self._closing = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
 
     @property
@@ -162,7 +163,7 @@ class Journal:
 
     async def close(self) -> None:
         """Write what is left, for at most `CLOSE_SECONDS`; then nothing may be appended any more."""
-        self._closing = True
+        self._closing.set()
         self._work.set()
         if self._writer is not None:
             await asyncio.wait({self._writer}, timeout=CLOSE_SECONDS)
@@ -179,7 +180,7 @@ class Journal:
         return [*self._earlier, present]
 
     async def _write_on(self) -> None:
-        while not self._closing or self._tail.written < self._tail.last or self._waiting:
+        while not self._closing.is_set() or self._tail.written < self._tail.last or self._waiting:
             await self._work.wait()
             self._work.clear()
             while self._tail.written < self._tail.last or self._waiting:
@@ -187,9 +188,11 @@ class Journal:
                     await self._write_batch()
                 except OSError as error:
                     self._refused(error)
-                    if self._closing:
+                    if self._closing.is_set():
                         return
-                    await asyncio.sleep(RETRY_SECONDS)
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(RETRY_SECONDS):
+                            await self._closing.wait()
         if self._segments is not None:
             await self._off_loop(self._segments.close)
 

@@ -65,7 +65,7 @@ class Registry:
 
     def __init__(self, path: Path, pool: Executor) -> None:
         self.path = path
-        self.notice: Words | None = None
+        self._notice: Words | None = None
         self._pool = pool
         self._records: dict[Place, Record] = {}
         self._raw: dict[Place, dict[str, Any]] = {}
@@ -90,6 +90,11 @@ class Registry:
                 continue
             self._records[record.place] = record
             self._raw[record.place] = raw
+
+    def take_notice(self) -> Words | None:
+        """What a person should be told of the file: once."""
+        notice, self._notice = self._notice, None
+        return notice
 
     def records(self) -> list[Record]:
         return list(self._records.values())
@@ -171,7 +176,7 @@ class Registry:
         except OSError as problem:
             logger.warning("%s can't be set aside: %s", self.path, problem)
             return
-        self.notice = Words(
+        self._notice = Words(
             f"{self.path} 读不懂,已改名为 {aside.name},名单从头记起。",
             f"{self.path} could not be read; it was renamed to {aside.name} and a new list begun.",
         )

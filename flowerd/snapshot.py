@@ -92,9 +92,12 @@ def standing(shelves: Sequence[Shelf], seen: Position | None) -> tuple[Position,
 
 def _found(shelves: Sequence[Shelf], position: Position | None) -> tuple[int, int] | None:
     for index, shelf in enumerate(shelves):
-        if position is not None and shelf.generation == position.generation:
-            # More than there is: shown by a client, and lost with the machine.
-            return index, min(max(0, position.seq), shelf.last)
+        if position is None or shelf.generation != position.generation:
+            continue
+        if position.seq > shelf.last and shelf is shelves[-1]:
+            return None  # it never was there
+        # In an earlier life it may have been: shown by a client, and lost with the machine.
+        return index, min(max(0, position.seq), shelf.last)
     return None
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from flower.core.words import Words
 from flower_protocol.workspaces import Place, Wake
 from flowerd.shared import Shared
 from flowerd.workspace import Workspace
@@ -19,9 +20,10 @@ class Found:
     woke: int
     checks: int
     context: int
+    notice: Words | None
 
 
-async def look(workspace: Workspace, shared: Shared) -> Wake:
+async def look(workspace: Workspace, shared: Shared, language: str) -> Wake:
     """The answer to ``GET /v1/wake``. Writes nothing."""
     loop = asyncio.get_running_loop()
     found = await loop.run_in_executor(shared.pool, _found, workspace.place)
@@ -34,11 +36,13 @@ async def look(workspace: Workspace, shared: Shared) -> Wake:
         checks=found.checks,
         context=status.context or found.context,
     )
+    notices = (shared.registry.take_notice(), found.notice)
     return Wake(
         status=status,
         used=found.used,
         checks=found.checks,
         context=found.context or status.context,
+        notices=tuple(words.spoken(language) for words in notices if words is not None),
         generation=position.generation,
         last_seq=last_seq,
         seen=position.seq,
@@ -46,11 +50,17 @@ async def look(workspace: Workspace, shared: Shared) -> Wake:
 
 
 def _found(place: Place) -> Found:
+    from flower.core.lineage import Lineage
     from flower.stores.sqlite import last_context_of
     from flower.workflow.starter import WORK, wake_state
 
     workspace, run_dir = Path(place.workspace), Path(place.run_dir)
     state = wake_state(workspace, run_dir=run_dir)
     session = state["steps"].get(WORK)
-    context = last_context_of(run_dir, workspace, session) if session else 0
-    return Found(bool(state["steps"]), state["woke"], state["checks"], context)
+    return Found(
+        used=bool(state["steps"]),
+        woke=state["woke"],
+        checks=state["checks"],
+        context=last_context_of(run_dir, workspace, session) if session else 0,
+        notice=Lineage.open(run_dir, workspace).notice,
+    )

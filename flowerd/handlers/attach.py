@@ -19,6 +19,7 @@ logger = logging.getLogger(__name__)
 
 HELLO_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 2.0
+LINGER_SECONDS: Final = 0.3
 
 
 class Line(web.WebSocketResponse):
@@ -27,6 +28,8 @@ class Line(web.WebSocketResponse):
     async def close(self, *, code: int = WSCloseCode.OK, message: bytes = b"", drain: bool = True) -> bool:
         if code == WSCloseCode.MESSAGE_TOO_BIG and not self.closed:
             await self.send_frame(encode(Failure(code="too-large")), WSMsgType.TEXT)
+            # The client is still writing. Closed at once, its write would fail before it has read why.
+            await asyncio.sleep(LINGER_SECONDS)
         return await super().close(code=code, message=message, drain=drain)
 
 

@@ -15,4 +15,4 @@ async def show(request: web.Request) -> web.Response:
     except KeyError as missing:
         raise Refused("bad-frame", detail=f"the query lacks {missing}") from missing
     workspace = await daemon.workspaces.at(place)
-    return answer(await look(workspace, daemon.shared))
+    return answer(await look(workspace, daemon.shared, request.query.get("language", "zh")))

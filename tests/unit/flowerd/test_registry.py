@@ -110,7 +110,9 @@ async def test_a_damaged_file_is_set_aside_with_a_line(
     assert re.fullmatch(r"registry\.json\.unreadable-\d{8}-\d{6}", aside.name)
     assert aside.read_bytes() == content
     assert registry.records() == []
-    assert registry.notice is not None and aside.name in registry.notice.zh
+    notice = registry.take_notice()
+    assert notice is not None and aside.name in notice.zh
+    assert registry.take_notice() is None
 
 
 async def test_a_disk_that_refuses_is_tried_again(
