@@ -56,7 +56,7 @@ async def _edited(prompt: str, environment: Mapping[str, str]) -> str | None:
     for each in ends:
         loop.add_signal_handler(each, _leave, session)
     try:
-        return await session.prompt_async(prompt)
+        return await session.prompt_async([("fg:ansidefault", prompt)])  # styled: see `TerminalScreen`
     except (EOFError, KeyboardInterrupt):
         return None
     finally:

@@ -74,7 +74,7 @@ class Command:
         if self._invocation.detach:
             if words:
                 self._client.say(SayTo(place=self._place, text=words, id=uuid.uuid4().hex))
-            self._tell(self._texts("detached_joined", command=way_back(self._place)))
+            self._print(self._transcript.whole(self._texts("detached_joined", command=way_back(self._place))))
             return None
         self._introduce(wake)
         return self._attend(words=words)
@@ -89,7 +89,7 @@ class Command:
         started = self._start(words)
         if self._invocation.detach:
             said = "detached_joined" if started.joined else "detached"
-            self._tell(self._texts(said, command=way_back(self._place)))
+            self._print(self._transcript.whole(self._texts(said, command=way_back(self._place))))
             return None
         return self._attend(generation=started.generation, cursor=started.seq)
 
@@ -136,12 +136,11 @@ class Command:
             return
         from flowerctl.attach.missed import missed
 
-        events = missed(self._place, wake, self._client.path)
-        lines = self._transcript.events(events, live=False)
+        found = missed(self._place, wake, self._client.path)
+        lines = self._transcript.events(found.events, live=False)
         if lines:
-            count = wake.last_seq - wake.seen
-            name = "missed" if len(events) >= count else "missed_cut"
-            self._tell(self._texts(name, count=count, shown=len(events)), Style.DIM)
+            name, shown = "missed_cut" if found.omitted else "missed", len(found.events)
+            self._tell(self._texts(name, count=shown + found.omitted, shown=shown), Style.DIM)
             self._print(lines)
 
     def _asked(self, *, fresh: bool) -> str | None:

@@ -38,6 +38,9 @@ from flowerctl.output import Style
 CHUNK: Final = 100  # events shown in one go: between two of them the keyboard gets its turn
 SEEN_SECONDS: Final = 0.5
 DRAIN_SECONDS: Final = 5.0
+_HOPELESS: Final = frozenset(
+    {"bad-frame", "too-large", "client-older", "daemon-older"}
+)  # another try won't help
 SETTLE_SECONDS: Final = 1.5  # a daemon that just came up may be about to go on with the run by itself
 
 
@@ -62,6 +65,7 @@ class Conversation:
         self.status: WorkspaceStatus | None = None
         self.on_hold = False
         self.connected = False
+        self.when_connected: Callable[[], None] = lambda: None
         self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._surface = surface
         self._texts = texts
@@ -73,7 +77,9 @@ class Conversation:
         self._outbox: deque[FromClient] = deque()
         self._unaccepted: dict[str, Say | Answer] = {}
         self._unheard_resume: Resume | None = None
+        self._hold_awaited = False
         self._own_words: set[str] = set()
+        self._resumed_with: list[str] = []
         self._ended: EventRecord | None = None
         self._work = asyncio.Event()
         self._settling: asyncio.TimerHandle | None = None
@@ -94,12 +100,14 @@ class Conversation:
         self._post(reply)
 
     def interrupt(self) -> None:
-        self.on_hold = True
+        self.on_hold = self._hold_awaited = True
         self._post(Interrupt())
 
     def go_on(self, text: str) -> None:
         """Ends the hold, with the words if there are any."""
-        self.on_hold = False
+        self.on_hold = self._hold_awaited = False
+        if text:
+            self._resumed_with.append(text)
         self._unheard_resume = Resume(text=text)
         self._post(self._unheard_resume)
 
@@ -163,8 +171,11 @@ class Conversation:
             resume, self._unheard_resume = self._unheard_resume, None
             if resume.text:
                 self.say(resume.text)
+        if Interrupt() not in self._outbox:
+            self._hold_awaited = False  # a hold ends with the connection that asked for it
         self._work.set()
         self._stands(welcome.status)
+        self.when_connected()
 
     async def _send_all(self, attachment: Attachment) -> None:
         while True:
@@ -236,24 +247,39 @@ class Conversation:
 
     def _own(self, event: EventRecord) -> bool:
         # What was typed here stands on the screen already, with its receipt.
-        if event.kind == "remark":
-            return event.payload.get("id") in self._own_words
-        return event.kind == "interrupted" and event.payload.get("who") == self._who != ""
+        if event.kind == "remark" and event.payload.get("id") in self._own_words:
+            return True
+        if event.payload.get("who") != self._who or not self._who:
+            return False
+        if event.kind == "remark" and event.text in self._resumed_with:
+            # The daemon makes a remark, with an id of its own, of the words that end a hold.
+            self._resumed_with.remove(event.text)
+            self._surface.tell(self._texts("received"), Style.GOOD)
+            return True
+        return event.kind == "interrupted"
 
     def _note(self, event: EventRecord) -> None:
         match event.kind:
             case "run_started":
-                self._ended, self.on_hold = None, False
+                self._ended = None
+                self._hold_ends()
             case "run_ended":
-                self._ended, self.on_hold = event, False
+                self._ended = event
+                self._hold_awaited = self.on_hold = False
             case "interrupted":
-                self.on_hold = True
+                self._hold_awaited, self.on_hold = False, True
             case "resumed":
-                self.on_hold, self._unheard_resume = False, None
+                self._unheard_resume = None
+                self._hold_ends()
             case "ask" if event.payload.get("state") != "asked":
                 self._unaccepted.pop(str(event.payload.get("id")), None)  # answered, here or elsewhere
             case _:
                 pass
+
+    def _hold_ends(self) -> None:
+        # Not the one that was just asked for: what comes before the daemon confirms it is older.
+        if not self._hold_awaited:
+            self.on_hold = False
 
     def _stands(self, status: WorkspaceStatus) -> None:
         self.status = status
@@ -295,8 +321,12 @@ class Conversation:
     def _refused(self, failure: Failure) -> None:
         if failure.code == "shutting-down":
             raise Lost(orderly=True)
-        if failure.code != "not-running":  # an interrupt or a stop that came too late: the end is on its way
+        if failure.code in _HOPELESS:
             self.finish(Outcome(End.REFUSED, error=Refused(failure)))
+        elif (
+            failure.code != "not-running"
+        ):  # an interrupt or a stop that came too late: the end is on its way
+            self._surface.tell(f"! {self._explain(failure)}", Style.WARN)
 
     def _post(self, message: FromClient) -> None:
         self._outbox.append(message)

@@ -40,6 +40,8 @@ class Dialogue:
         self._texts = texts
         self._answering = answering
         self._stage = Stage.CALM
+        self._interrupts_later = False
+        conversation.when_connected = self._connected
 
     @property
     def stopping(self) -> bool:
@@ -138,8 +140,17 @@ class Dialogue:
             return
         self._conversation.interrupt()
         if not self._conversation.connected:
+            self._interrupts_later = True
             self._surface.tell(self._texts("interrupt_later"), Style.WARN)
             return
+        self._on_hold()
+
+    def _connected(self) -> None:
+        if self._interrupts_later and self._conversation.on_hold:
+            self._on_hold()
+        self._interrupts_later = False
+
+    def _on_hold(self) -> None:
         self._surface.tell(self._texts("interrupt_now"), Style.WARN)
         status = self._conversation.status
         if status is not None and status.question is not None:

@@ -59,6 +59,9 @@ class Ending:
         if outcome.event is not None:
             if ended_well(outcome.event):
                 return OK
+            if outcome.event.payload.get("outcome") == "interrupted":
+                complain(self.texts("daemon_left"))
+                return FAILED
             complain(self.transcript.failure(outcome.event))
             return FAILED
         if outcome.reason:
@@ -83,4 +86,4 @@ class Ending:
         return True
 
     def _tell(self, text: str) -> None:
-        write(self.transcript.own(text), sys.stderr if self.json else sys.stdout)
+        write(self.transcript.whole(text), sys.stderr if self.json else sys.stdout)

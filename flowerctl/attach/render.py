@@ -227,8 +227,8 @@ def ending(event: EventRecord, view: View) -> Lines:
     """The last line of a run: what it cost, and where its manifest is."""
     cost = figures.total_dollars(number(event.payload.get("cost_usd")))
     manifest = clean_line(str(event.payload.get("manifest") or view.manifest))
-    text = view.texts("total", cost=cost, manifest=manifest)
-    return tuple(Line(part) for part in wrap(text, view.width))
+    # Never broken: a path in two halves is no path any more.
+    return (Line(view.texts("total", cost=cost, manifest=manifest)),)
 
 
 def _retry(event: EventRecord, view: View) -> Lines:

@@ -96,7 +96,8 @@ class TerminalScreen:
         return False  # the line is taken: begin with an empty one
 
     def _layout(self) -> Layout:
-        prompt = BeforeInput(lambda: self._dialogue.prompt() if self._dialogue else "")
+        # Styled, if only in the default colour, so that its last space is written and not skipped over.
+        prompt = BeforeInput(lambda: [("fg:ansidefault", self._dialogue.prompt() if self._dialogue else "")])
         typed = Window(
             BufferControl(self._buffer, input_processors=[prompt]), wrap_lines=True, dont_extend_height=True
         )

@@ -10,7 +10,7 @@ from flowerctl.attach.render import ending, failure_of, render, unheard
 from flowerctl.attach.view import View, advance
 from flowerctl.language import Texts
 from flowerctl.output import Line, Style
-from flowerctl.sanitize import clean
+from flowerctl.sanitize import clean, clean_line
 from flowerctl.width import columns, line_width, wrap
 
 
@@ -52,6 +52,10 @@ class Transcript:
     def own(self, text: str, style: Style = Style.PLAIN) -> list[Line]:
         """A line of flower's own, wrapped."""
         return self._marked(Line(part, style) for part in wrap(clean(text), self.width))
+
+    def whole(self, text: str) -> list[Line]:
+        """A line of flower's own that is never broken: a path or a command in it has to be copied whole."""
+        return self._marked([Line(clean_line(text))])
 
     def marked(self, lines: Iterable[Line]) -> list[Line]:
         """Lines that were made elsewhere, `width` wide at most."""

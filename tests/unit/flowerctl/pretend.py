@@ -1,8 +1,10 @@
 """A daemon's end of the protocol, played by a test: it says what it is told to, and remembers what it was told."""
 
 import asyncio
+import threading
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 from aiohttp import WSMsgType, web
@@ -27,6 +29,8 @@ from flower_protocol.events import EventRecord
 from flower_protocol.handshake import Hello, Snapshot, Welcome
 from flower_protocol.runs import RunStarted, StartRun
 from flower_protocol.workspaces import DaemonStatus, Question, State, Status, Wake, WorkspaceStatus
+
+T = TypeVar("T")
 
 
 class PretendDaemon:
@@ -90,6 +94,7 @@ class PretendDaemon:
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
+        await asyncio.sleep(0.01)  # for the transports to notice that they are closed
         self.path.unlink(missing_ok=True)
 
     # -- what a test makes happen
@@ -241,3 +246,30 @@ class PretendDaemon:
 
 def _answer(record: msgspec.Struct, status: int = 200) -> web.Response:
     return web.Response(body=encode(record), status=status, content_type="application/json")
+
+
+class Pretending:
+    """A `PretendDaemon` with a thread and a loop of its own, for tests that wait for a terminal meanwhile."""
+
+    def __init__(self, daemon: PretendDaemon) -> None:
+        self.daemon = daemon
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="pretend daemon")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self.do(self.daemon.open())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.do(self.daemon.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        """Has the daemon do something, and waits until it is done."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+
+    def heard(self, kind: type[T]) -> list[T]:
+        return [each for each in self.daemon.heard if isinstance(each, kind)]
