@@ -1,6 +1,7 @@
 """A client for tests: the protocol's records over the daemon's socket, and no more."""
 
 import asyncio
+import io
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -51,7 +52,7 @@ class Talk:
         return Attached(line, hello.cursor or 0 if isinstance(hello, Hello) else 0)
 
     async def raw(self, method: str, path: str, data: bytes = b"") -> tuple[int, bytes]:
-        async with self._session.request(method, path, data=data) as response:
+        async with self._session.request(method, path, data=io.BytesIO(data)) as response:
             return response.status, await response.read()
 
     async def _get(self, path: str, kind: type[T]) -> T:
