@@ -35,7 +35,7 @@ from flowerd.workspaces import Workspaces
 logger = logging.getLogger(__name__)
 
 LOCK_NAME: Final = "flowerd.lock"
-POOL_THREADS: Final = 8
+POOL_THREADS: Final = 4
 
 # Together below the five seconds in which a daemon that was told to end has ended.
 RESCUE_SECONDS: Final = 1.0

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _MIB: Final = 1024 * 1024
-BATCH_BYTES: Final = _MIB
+BATCH_BYTES: Final = _MIB // 2
 RETRY_SECONDS: Final = 1.0
 CLOSE_SECONDS: Final = 2.0
 
@@ -45,10 +45,10 @@ CLOSE_SECONDS: Final = 2.0
 class Limits:
     """How much a journal keeps: on disk a generation, in memory, and waiting to be written."""
 
-    segment_bytes: int = _MIB
+    segment_bytes: int = _MIB // 2
     retained_bytes: int = 64 * _MIB
     tail_bytes: int = _MIB
-    backlog_bytes: int = 4 * _MIB
+    backlog_bytes: int = 2 * _MIB
 
 
 class NotSaved(Exception):

@@ -132,8 +132,25 @@ class Attached:
         while await self.receive(timeout) is not None:
             pass
 
+    def stand_still(self) -> None:
+        """Take nothing from the line any more, as a stopped process would."""
+        self._transport.pause_reading()
+
+    def go_on(self) -> None:
+        self._transport.resume_reading()
+
+    def vanish(self) -> None:
+        """Drop the line without a word, as a killed process would."""
+        self._transport.abort()
+
     async def close(self) -> None:
         await self.line.close()
+
+    @property
+    def _transport(self) -> asyncio.Transport:
+        connection = self.line._conn
+        assert connection is not None and connection.transport is not None
+        return connection.transport
 
 
 class Refusal(Exception):

@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -187,7 +187,7 @@ def _link(path: Path) -> None:
 
 @pytest.mark.parametrize(("make", "word"), [(_file, "a file"), (_folder, "a folder"), (_link, "a link")])
 def test_a_path_where_something_else_lies_is_refused_and_left_alone(
-    folder: Path, make: "type[None]", word: str
+    folder: Path, make: Callable[[Path], None], word: str
 ) -> None:
     folder.mkdir(mode=0o700)
     make(folder / "flowerd.sock")

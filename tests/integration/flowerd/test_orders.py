@@ -135,9 +135,7 @@ async def test_a_remark_whose_client_vanishes_before_the_answer_still_reaches_th
     await client.until(Snapshot)
 
     await client.send(Say(text="letzte Worte", id="r1"))
-    transport = client.line._conn and client.line._conn.transport  # type: ignore[attr-defined]
-    assert transport is not None
-    transport.close()
+    client.vanish()
 
     await eventually(lambda: run.orders == ["say letzte Worte"])
 

@@ -1,6 +1,7 @@
 """Starting, joining, ending a run."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -107,7 +108,7 @@ async def test_a_folder_that_is_not_there_is_named(daemon: Daemon, talk: Talk, p
     ],
 )
 async def test_a_flag_that_can_not_take_effect_is_refused_by_its_name(
-    daemon: Daemon, talk: Talk, place: Place, stage: Stage, options: dict[str, object], flag: str
+    daemon: Daemon, talk: Talk, place: Place, stage: Stage, options: dict[str, Any], flag: str
 ) -> None:
     with pytest.raises(Refusal) as refusal:
         await _start(talk, place, **options)
