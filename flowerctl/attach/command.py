@@ -109,7 +109,7 @@ class Command:
 
     def _say_it_starts(self) -> None:
         if sys.stderr.isatty():
-            complain(self._texts("starting_daemon"))
+            self._complain(self._texts("starting_daemon"))
 
     def _refuse_useless_flags(self) -> None:
         if self._invocation.given:
@@ -122,7 +122,7 @@ class Command:
             return
         suggestion = clean_line(os.path.join(self._invocation.workspace, "runs"))
         run_dir = clean_line(self._place.run_dir)
-        complain(self._texts("two_trees", run_dir=run_dir, suggestion=suggestion))
+        self._complain(self._texts("two_trees", run_dir=run_dir, suggestion=suggestion))
 
     def _introduce(self, wake: Wake) -> None:
         lines = [line for notice in wake.notices for line in self._transcript.own(f"! {notice}", Style.WARN)]
@@ -162,13 +162,12 @@ class Command:
         return words
 
     def _ask(self, question: str) -> str:
-        mark = self._texts("rehearsal") if self._options.rehearse else ""
-        return ask(self._texts(question), self._texts, self._environment, mark=mark)
+        return ask(self._texts(question), self._texts, self._environment, mark=self._transcript.mark)
 
     def _piped(self, *, fresh: bool) -> str | None:
         line = self._input.line(_LINE_SECONDS)
         if line is None and fresh and not self._input.ended:
-            complain(self._texts("reading_stdin"))
+            self._complain(self._texts("reading_stdin"))
             line = self._input.line(None)  # without a request there is nothing else to do
         self._expecting = line is None and not self._input.ended
         words = (line or "").strip()
@@ -209,13 +208,13 @@ class Command:
             options = msgspec.structs.replace(options, script=os.path.abspath(options.script))
         if self._typing or self._invocation.timeout_given:
             return options
-        complain(self._texts("no_terminal"))
+        self._complain(self._texts("no_terminal"))
         return msgspec.structs.replace(options, timeout_s=0.0)
 
     def _environment_of_run(self) -> dict[str, str]:
         kept = {name: value for name, value in self._environment.items() if _encodable(name + value)}
         for name in self._environment.keys() - kept.keys():
-            complain(self._texts("variable_dropped", name=clean_line(name)))
+            self._complain(self._texts("variable_dropped", name=clean_line(name)))
         return kept
 
     def _attend(
@@ -254,6 +253,9 @@ class Command:
             environment=self._environment,
             json=self._invocation.json,
         ).report(outcome)
+
+    def _complain(self, text: str) -> None:
+        complain(self._transcript.mark + text)
 
     def _tell(self, text: str, style: Style = Style.PLAIN) -> None:
         self._print(self._transcript.own(text, style))

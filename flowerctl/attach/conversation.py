@@ -239,6 +239,7 @@ class Conversation:
                 self._note(event)
             # Events of an earlier life have numbers below 1; one stands at the beginning of this one then.
             self._cursor = max(self._cursor or 0, chunk[-1].seq)
+            await self._surface.room()
             await asyncio.sleep(0)
         self._showing = False
         self._surface.changed()

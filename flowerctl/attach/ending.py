@@ -8,7 +8,7 @@ from flower_protocol.workspaces import Place
 from flowerctl.attach.outcome import End, Outcome
 from flowerctl.attach.render import ended_well
 from flowerctl.attach.transcript import Transcript
-from flowerctl.client import Client
+from flowerctl.client import Client, Refused
 from flowerctl.hints import FAILED, FAILURES, OK, STOPPED, explained
 from flowerctl.language import Texts
 from flowerctl.output import complain, write
@@ -34,7 +34,7 @@ class Ending:
         if outcome.end is End.HUNG_UP:
             return OK
         for words in outcome.unsent:
-            complain(clean(self.texts("not_sent", text=words)))
+            self._complain(clean(self.texts("not_sent", text=words)))
         match outcome.end:
             case End.ENDED:
                 return self._ended(outcome)
@@ -50,9 +50,9 @@ class Ending:
             case End.REFUSED | End.UNREACHABLE if outcome.error is not None:
                 return self._failed(outcome.end, outcome.error)
             case End.DAEMON_LEFT | End.UNREACHABLE:
-                complain(self.texts("daemon_left"))
+                self._complain(self.texts("daemon_left"))
             case _:
-                complain(self.texts("run_interrupted"))
+                self._complain(self.texts("run_interrupted"))
         return FAILED
 
     def _ended(self, outcome: Outcome) -> int:
@@ -60,30 +60,35 @@ class Ending:
             if ended_well(outcome.event):
                 return OK
             if outcome.event.payload.get("outcome") == "interrupted":
-                complain(self.texts("daemon_left"))
+                self._complain(self.texts("daemon_left"))
                 return FAILED
-            complain(self.transcript.failure(outcome.event))
+            self._complain(self.transcript.failure(outcome.event))
             return FAILED
         if outcome.reason:
-            complain(self.texts("run_failed", reason=clean_line(outcome.reason)))
+            self._complain(self.texts("run_failed", reason=clean_line(outcome.reason)))
             return FAILED
         return OK
 
     def _failed(self, end: End, error: Exception) -> int:
         failed = explained(error, self.texts, self.environment)
         if end is End.UNREACHABLE:
-            complain(self.texts("not_reconnected", reason=str(failed).rstrip("。.")))
+            self._complain(self.texts("not_reconnected", reason=str(failed).rstrip("。.")))
             return FAILED
-        complain(str(failed))
+        self._complain(str(failed))
         return failed.code
 
     def _stop(self) -> bool:
         # The connection that should have carried it was down: one try by another one.
         try:
             self.client.stop(self.place, timeout=STOP_SECONDS)
+        except Refused as refused:
+            return refused.failure.code == "not-running"
         except FAILURES:
             return False
         return True
+
+    def _complain(self, text: str) -> None:
+        complain(self.transcript.mark + text)
 
     def _tell(self, text: str) -> None:
         write(self.transcript.whole(text), sys.stderr if self.json else sys.stdout)

@@ -15,21 +15,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 0 ended well or left, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C twice."""
     given = sys.argv[1:] if arguments is None else arguments
     texts = Texts(chosen(given, os.environ))
+    mark = texts("rehearsal") if "--rehearse" in given else ""
     prepare_streams()
     try:
         return Command(parse(given, texts), texts, os.environ).run()
     except Failed as failed:
         if str(failed):
-            complain(str(failed))
+            complain(mark + str(failed))
         return failed.code
     except BrokenPipeError:  # whoever read what we print has gone; the run goes on
         return OK
     except KeyboardInterrupt:
-        complain(texts("cancelled"))
+        complain(mark + texts("cancelled"))
         return FAILED
     except Exception as error:  # the edge of the process: a bug is one line too
         explanation = explained(error, texts, os.environ)
-        complain(str(explanation))
+        complain(mark + str(explanation))
         return explanation.code
     finally:
         close_streams()

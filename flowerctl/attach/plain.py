@@ -21,6 +21,9 @@ class PlainSurface:
     def show(self, events: Sequence[EventRecord], *, live: bool) -> None:
         write(self._transcript.events(events, live=live), sys.stdout)
 
+    async def room(self) -> None:
+        return
+
     def tell(self, text: str, style: Style = Style.PLAIN) -> None:
         write(self._transcript.own(text, style), sys.stdout)
 
@@ -42,6 +45,9 @@ class JsonSurface:
     def show(self, events: Sequence[EventRecord], *, live: bool) -> None:
         sys.stdout.write("".join(self._line(event) for event in events))
         sys.stdout.flush()
+
+    async def room(self) -> None:
+        return
 
     def tell(self, text: str, style: Style = Style.PLAIN) -> None:
         write(self._transcript.own(text, style), sys.stderr)

@@ -124,12 +124,14 @@ def _gutter(event: EventRecord) -> str:
 
 def _result(event: EventRecord, view: View) -> Lines:
     if event.payload.get("is_error"):
+        if view.interrupted and not view.verbose:
+            return ()  # that it broke off was asked for, and said
         return _one_line("x", view.texts("turn_failed", reason=event.text), view, Style.BAD)
-    facts = [
-        view.texts("turns", count=int(number(event.payload.get("num_turns")))),
-        f"${figures.dollars(cost_of_turn(view, event))}",
-        view.texts("elapsed", time=figures.duration(view.elapsed(event))),
-    ]
+    facts = [view.texts("turns", count=int(number(event.payload.get("num_turns"))))]
+    cost = cost_of_turn(view, event)
+    if cost is not None:
+        facts.append(f"${figures.dollars(cost)}")
+    facts.append(view.texts("elapsed", time=figures.duration(view.elapsed(event))))
     return _one_line("+", " · ".join(facts), view, Style.GOOD)
 
 
@@ -276,6 +278,7 @@ _RENDERERS: Final[Mapping[str, Callable[[EventRecord, View], Lines]]] = MappingP
         "ask": _ask,
         "remark": _remark,
         "interrupted": _interrupted,
+        "interrupt": _verbosely("!"),  # the library's own word for it; the daemon's says who it was
         "resumed": _resumed,
         "notice": _notice,
         "run_started": _verbosely("-"),

@@ -2,11 +2,14 @@
 
 The terminal stays in raw mode for as long as the attachment lasts. Each output takes the prompt away, is written,
 and has it drawn again: nothing is echoed in between, and half-typed text is kept. Writing blocks the whole client
-when the terminal is slow; then nothing more is read from the daemon, which waits.
+when the terminal is slow; then nothing more is read from the daemon, which waits. When a lot happens at once, it is
+written in batches, so that the prompt is there in between.
 """
 
+import asyncio
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
@@ -25,6 +28,9 @@ from flowerctl.attach.dialogue import Dialogue
 from flowerctl.attach.transcript import Transcript
 from flowerctl.output import Line, Style, colourful, painted
 
+BATCH_SECONDS: Final = 0.05  # at most twenty batches a second
+BATCH_LINES: Final = 300
+
 
 class TerminalScreen:
     """A `Surface` on a terminal, and the keyboard that belongs to it."""
@@ -37,6 +43,10 @@ class TerminalScreen:
         # Not every terminal answers when it is asked where the cursor is, and nothing here needs to know.
         self._output = Vt100_Output.from_pty(sys.stdout, term=environment.get("TERM"))
         self._output.enable_cpr = False
+        self._waiting_lines: list[Line] = []
+        self._written = asyncio.Event()
+        self._last_written = 0.0
+        self._writing: asyncio.TimerHandle | None = None
         self._app: Application[None] = Application(
             layout=self._layout(),
             key_bindings=self._keys(),
@@ -48,6 +58,11 @@ class TerminalScreen:
 
     def show(self, events: Sequence[EventRecord], *, live: bool) -> None:
         self._write(self._transcript.events(events, live=live))
+
+    async def room(self) -> None:
+        while len(self._waiting_lines) > BATCH_LINES:
+            self._written.clear()
+            await self._written.wait()  # a batch is on its way, or the screen is closed
 
     def tell(self, text: str, style: Style = Style.PLAIN) -> None:
         self._write(self._transcript.own(text, style))
@@ -70,21 +85,43 @@ class TerminalScreen:
 
     def close(self) -> None:
         """Takes the prompt away; `converse` returns, and the terminal is as it was."""
-        if self._app.is_running and not self._app.is_done:
+        self._write_batch()
+        if self._drawn():
             self._app.exit()
+
+    def half_typed(self) -> str:
+        return self._buffer.text
 
     def _write(self, lines: list[Line]) -> None:
         if not lines:
             return
+        self._waiting_lines.extend(lines)
+        loop = asyncio.get_running_loop()
+        pause = self._last_written + BATCH_SECONDS - loop.time()
+        if pause <= 0 or not self._drawn():
+            self._write_batch()
+        elif self._writing is None:
+            self._writing = loop.call_later(pause, self._write_batch)
+
+    def _write_batch(self) -> None:
+        if self._writing is not None:
+            self._writing.cancel()
+            self._writing = None
+        lines, self._waiting_lines = self._waiting_lines, []
         text = "".join(painted(line, colour=self._colour) + "\n" for line in lines)
         try:
-            if self._app.is_running and not self._app.is_done:
+            if self._drawn():
                 self._app.renderer.erase()
             self._output.write_raw(text)
             self._output.flush()
         except OSError:  # the window was closed
             self._hang_up()
+        self._last_written = asyncio.get_running_loop().time()
+        self._written.set()
         self._app.invalidate()
+
+    def _drawn(self) -> bool:
+        return self._app.is_running and not self._app.is_done
 
     def _hang_up(self) -> None:
         if self._dialogue is not None:

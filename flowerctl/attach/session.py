@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from pwd import getpwuid
 from typing import Any, Final
 
 from flower_protocol.control import Failure
@@ -95,7 +96,11 @@ async def _attend(attending: Attending, early: list[int]) -> Outcome:
     outcome = conversation.outcome.result()
     if dialogue.stopping and outcome.end in (End.ENDED, End.CUT_OFF):
         outcome = replace(outcome, end=End.STOPPED)
-    return replace(outcome, unsent=conversation.unsent())
+    words = conversation.unsent()
+    typed = keyboard.half_typed().strip()
+    if typed and outcome.end is not End.START_OVER:
+        words += (typed,)
+    return replace(outcome, unsent=words)
 
 
 async def _until_outcome(outcome: "asyncio.Future[Outcome]", *tasks: "asyncio.Task[None]") -> None:
@@ -124,6 +129,9 @@ class _LineKeyboard:
 
     def close(self) -> None:
         self._closed.set()
+
+    def half_typed(self) -> str:
+        return ""  # the terminal itself keeps it, and shows it
 
     def _listen(self, dialogue: Dialogue) -> Callable[[], None]:
         def late(line: str) -> None:
@@ -177,7 +185,10 @@ def _explained(failure: Failure, texts: Texts) -> str:
 
 
 def _who(environment: Mapping[str, str]) -> str:
-    name = environment.get("USER") or environment.get("LOGNAME") or str(os.getuid())
+    try:
+        name = environment.get("USER") or getpwuid(os.getuid()).pw_name
+    except KeyError:  # a container without a line for this user
+        name = str(os.getuid())
     try:
         return f"{name}@{os.ttyname(sys.stdin.fileno()).removeprefix('/dev/')}"
     except (OSError, AttributeError, ValueError):

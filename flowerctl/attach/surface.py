@@ -17,6 +17,9 @@ class Surface(Protocol):
     def show(self, events: Sequence[EventRecord], *, live: bool) -> None:
         """Events, in order, each once."""
 
+    async def room(self) -> None:
+        """Returns when more may be shown: at once, unless there is more than anybody could follow."""
+
     def tell(self, text: str, style: Style = Style.PLAIN) -> None:
         """Something that flower says itself."""
 
@@ -35,3 +38,6 @@ class Keyboard(Protocol):
 
     def close(self) -> None:
         """Ends `converse`, and puts the terminal back."""
+
+    def half_typed(self) -> str:
+        """What was typed and not yet sent off with Enter."""

@@ -35,7 +35,12 @@ class Transcript:
     @property
     def width(self) -> int:
         """How long a line may be, the mark of a rehearsal taken off."""
-        return line_width(self._window_columns()) - columns(self._mark())
+        return line_width(self._window_columns()) - columns(self.mark)
+
+    @property
+    def mark(self) -> str:
+        """What stands before every line of a rehearsal; empty otherwise."""
+        return self._view.texts("rehearsal") if self._view.rehearsing else ""
 
     def events(self, events: Iterable[EventRecord], *, live: bool) -> list[Line]:
         """The lines of ``events``. A run that ends while somebody watches leaves the reason to the exit."""
@@ -88,8 +93,5 @@ class Transcript:
         return lines
 
     def _marked(self, lines: Iterable[Line]) -> list[Line]:
-        mark = self._mark()
+        mark = self.mark
         return [replace(line, text=mark + line.text) for line in lines] if mark else list(lines)
-
-    def _mark(self) -> str:
-        return self._view.texts("rehearsal") if self._view.rehearsing else ""

@@ -207,8 +207,8 @@ class PretendDaemon:
         status = self.status
         while True:
             if at < len(self.events):
-                events = tuple(self.events[at:])
-                at = len(self.events)
+                events = tuple(self.events[at : at + 500])
+                at += len(events)
                 await socket.send_bytes(encode(Happened(events=events)))
             if status is not self.status:
                 status = self.status

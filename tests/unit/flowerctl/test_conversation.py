@@ -66,6 +66,9 @@ class Recorder:
     def show(self, events: Sequence[EventRecord], *, live: bool) -> None:
         self.shown.extend(events)
 
+    async def room(self) -> None:
+        return
+
     def tell(self, text: str, style: Style = Style.PLAIN) -> None:
         self.told.append(text)
 

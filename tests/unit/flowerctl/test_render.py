@@ -111,6 +111,19 @@ def test_a_turn_costs_what_it_added_to_its_session() -> None:
     assert [line.text for line in render(second, view)] == ["  + 完成 9 轮 · $0.53 · 用时 6:02"]
 
 
+def test_the_first_turn_of_a_resumed_session_names_no_cost_but_the_next_does() -> None:
+    view = View(texts=Texts("zh"), width=80)
+    for past in (an_event("run_started"), an_event("step", "干活", resumed=True)):
+        view = advance(view, past)
+    first = an_event("result", session_id="s", cost_usd=1.45, num_turns=2, at=60.0)
+    second = an_event("result", session_id="s", cost_usd=1.55, num_turns=1, at=120.0)
+
+    assert [line.text for line in render(first, view)] == ["  + 完成 2 轮 · 用时 1:00"]
+    assert [line.text for line in render(second, advance(view, first))] == [
+        "  + 完成 1 轮 · $0.10 · 用时 2:00"
+    ]
+
+
 def test_a_question_lists_its_options_and_what_is_left_to_ask() -> None:
     question = an_event("ask", "要哪种?", id="q1", options=["大的", "小的"], state="asked", remaining=2)
 

@@ -1,0 +1,213 @@
+"""The client and a real daemon: who starts it, what is said when it dies, what is asked without it."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from flower.rehearsal import Scene, Script, Turn
+from flower_protocol.paths import socket_path
+from tests.support.household import COMMANDS, Household, HouseholdFactory
+from tests.support.processes import alive, wait_until
+
+
+def thinking(seconds: float) -> Script:
+    """One long thought, then the end; once more after each word of a person."""
+    return Script(
+        scenes=[
+            Scene(name="only", role="main", again=True, turns=[Turn(text="thought it over", takes=seconds)])
+        ]
+    )
+
+
+def begun(home: Household, folder: Path) -> None:
+    done = home.flower("-d", "想清楚", folder=folder)
+    assert done.returncode == 0, done.stderr
+    wait_until(lambda: home.workspace(folder).get("session_id"), timeout=30, what="a session")
+
+
+def test_many_terminals_at_once_start_one_daemon(household: HouseholdFactory) -> None:
+    home = household(thinking(0))
+    folders = [home.folder(f"w{number}") for number in range(6)]
+
+    started = [home.start("-d", "做点事", folder=folder) for folder in folders]
+
+    assert [process.wait(60) for process in started] == [0] * len(folders)
+    pids = {home.daemon()}
+    log = Path(os.environ["XDG_STATE_HOME"]) / "flower" / "flowerd.log"
+    assert log.read_text().count("serves") == len(pids) == 1
+
+
+def test_a_socket_that_nobody_listens_on_is_no_obstacle(household: HouseholdFactory) -> None:
+    home = household(thinking(0))
+    path = socket_path(home.environment)
+    path.parent.mkdir(mode=0o700, parents=True)
+    left_over = socket.socket(socket.AF_UNIX)
+    left_over.bind(str(path))
+    left_over.close()
+
+    done = home.flower("做点事", folder=home.folder())
+
+    assert done.returncode == 0, done.stderr
+    assert "flowerd" not in done.stderr
+
+
+def test_a_daemon_that_cannot_start_is_one_line_that_names_its_log(household: HouseholdFactory) -> None:
+    home = household(thinking(0))
+    path = socket_path(home.environment)
+    path.parent.mkdir(mode=0o700, parents=True)
+    path.write_text("not a socket")
+
+    done = home.flower("做点事", folder=home.folder())
+
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "flowerd 起不来" in done.stderr and "flowerd.log" in done.stderr
+    assert path.read_text() == "not a socket"
+
+
+def test_the_daemons_death_is_said_within_a_second_and_the_next_flower_goes_on(
+    household: HouseholdFactory,
+) -> None:
+    home = household(thinking(30))
+    folder = home.folder()
+    begun(home, folder)
+    with home.terminal(folder=folder) as screen:
+        screen.read_until("直接说", timeout=20)
+        screen.send("还没说完的话")
+        screen.wait_for_screen(lambda text: "还没说完的话" in text)
+        daemon = home.daemon()
+
+        os.kill(daemon, signal.SIGKILL)
+        screen.read_until("flowerd 没了,正在重新接上…", timeout=1.5)
+        code = screen.wait(30)
+
+        assert code == 1
+        assert "再跑一次 flower 就接着干" in screen.text()
+        assert "还没说完的话" in screen.text().replace("\n", "")
+    assert home.daemon() != daemon
+    assert not alive(daemon)
+    assert home.workspace(folder)["state"] == "interrupted"
+
+
+def test_a_daemon_that_is_told_to_end_is_not_started_again_by_its_clients(
+    household: HouseholdFactory,
+) -> None:
+    home = household(thinking(30))
+    folder = home.folder()
+    begun(home, folder)
+    with home.terminal(folder=folder) as screen:
+        screen.read_until("直接说", timeout=20)
+
+        stopped = home.flowerctl("daemon", "stop")
+
+        assert stopped.returncode == 0, stopped.stderr
+        assert screen.wait(30) == 1
+        assert "flowerd 退出了" in screen.text()
+    assert json.loads(home.flowerctl("daemon", "status", "--json").stdout)["daemon"] is None
+
+
+def test_status_without_a_daemon_answers_from_the_files_and_starts_none(household: HouseholdFactory) -> None:
+    home = household(thinking(30))
+    folder = home.folder()
+    begun(home, folder)
+    os.kill(home.daemon(), signal.SIGKILL)
+
+    found = home.status()
+
+    assert found["daemon"] is None
+    assert [(each["workspace"], each["state"]) for each in found["workspaces"]] == [
+        (str(folder), "interrupted")
+    ]
+    assert "flowerd 没在跑" in home.flowerctl("status").stdout
+    assert home.status()["daemon"] is None
+
+
+def test_ctrl_c_twice_stops_a_real_run(household: HouseholdFactory) -> None:
+    home = household(thinking(30))
+    folder = home.folder()
+    begun(home, folder)
+    with home.terminal(folder=folder) as screen:
+        screen.read_until("直接说", timeout=20)
+        screen.send("\x03")
+        screen.read_until("已打断", timeout=5)
+        screen.send("\x03")
+
+        assert screen.wait(20) == 130
+        assert "Traceback" not in screen.text()
+    assert home.wait_for_state(folder, "dormant")["error"] is None
+
+
+def test_words_after_an_interrupt_reach_the_model(household: HouseholdFactory) -> None:
+    home = household(thinking(3))
+    folder = home.folder()
+    with home.terminal("想清楚", folder=folder) as screen:
+        screen.read_until("直接说", timeout=30)
+        wait_until(lambda: home.model and home.model.requests, timeout=30)
+        screen.send("\x03")
+        screen.read_until("要说什么", timeout=5)
+        screen.line("改用 B 方案")
+        screen.read_until("总花费", timeout=40)
+
+        assert screen.wait(20) == 0
+    assert home.model is not None
+    assert "改用 B 方案" in json.dumps(home.model.requests[-1].messages, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("verb", ["stop", "interrupt"])
+def test_a_verb_for_a_folder_where_nothing_runs_is_one_line(verb: str, household: HouseholdFactory) -> None:
+    home = household(thinking(0))
+    folder = home.folder()
+    assert home.flowerctl("daemon", "start").returncode == 0
+
+    done = home.flowerctl(verb, str(folder))
+
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "没有正在跑的活" in done.stderr
+
+
+def test_a_remark_and_a_stop_need_no_attachment(household: HouseholdFactory) -> None:
+    home = household(thinking(30))
+    folder = home.folder()
+    begun(home, folder)
+
+    assert home.flowerctl("say", "work", "顺便支持表格").returncode == 0
+    assert home.flowerctl("stop", "work").returncode == 0
+
+    assert home.workspace(folder)["state"] == "dormant"
+
+
+def test_asking_for_the_status_loads_nothing_heavy() -> None:
+    heavy = {"asyncio", "aiohttp", "prompt_toolkit", "wcwidth", "flower", "flowerd", "claude_agent_sdk"}
+    script = (
+        "import sys; from flowerctl.operate.main import main; code = main(['status', '--json']);"
+        f"print(sorted({heavy!r} & set(sys.modules)), code, file=sys.stderr)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=20)
+
+    assert done.stderr.strip() == "[] 0"
+
+
+def test_status_answers_in_a_blink(household: HouseholdFactory) -> None:
+    home = household(thinking(0))
+    assert home.flowerctl("daemon", "start").returncode == 0
+
+    def once() -> float:
+        since = time.perf_counter()
+        done = subprocess.run(
+            [COMMANDS / "flowerctl", "status", "--json"],
+            env=home.environment,
+            capture_output=True,
+            timeout=20,
+        )
+        assert done.returncode == 0
+        return time.perf_counter() - since
+
+    assert min(once() for _ in range(5)) < 0.5  # a tenth of a second on an idle machine
