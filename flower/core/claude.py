@@ -1,7 +1,10 @@
 """The only door to the SDK's client: one CLI child and the conversation in it.
 
-A turn is over when its result is in and the CLI says that it is idle. A result alone is not the end: subagents
-run asynchronously, each that ends starts a turn of the CLI's own, and who leaves at the first result kills them.
+A turn is over when everything that was said in it has been answered by a result, and the CLI says that it is idle.
+A result alone is not the end: subagents run asynchronously, each that ends starts a turn of the CLI's own, and who
+leaves at the first result kills them. Nor does idle alone mean that a prompt was answered: a resume after a kill
+begins with a turn in which the CLI reports the subagents that were lost. So each thing said carries an id of its own,
+and a result names those that it took in.
 """
 
 import asyncio
@@ -9,6 +12,7 @@ import contextlib
 import logging
 import os
 import signal
+import uuid
 from collections import deque
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -22,7 +26,9 @@ logger = logging.getLogger(__name__)
 # Makes the CLI say when it is idle: the one reliable sign that a step's work is over.
 SESSION_STATE = {"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1"}
 INTERRUPT_SECONDS = 15.0  # an interrupted turn ends within 20 ms as a rule; a CLI that doesn't is ended
-ABSORB_SECONDS = 1.0
+SETTLE_SECONDS = (
+    10.0  # idle with something said unanswered: it is taken up at once, however busy the machine, or never
+)
 CLOSE_SECONDS = 30.0  # the SDK's own closing takes up to 20 s before it kills
 
 
@@ -43,7 +49,7 @@ class Conversation:
         self._messages: AsyncIterator[Any] | None = None
         self._state: str | None = None
         self._tasks: set[str] = set()
-        self._said_since_result = False
+        self._unanswered: set[str] = set()
         self._watchdog: asyncio.TimerHandle | None = None
         self.in_turn = False
 
@@ -58,26 +64,25 @@ class Conversation:
     async def turn(self, prompt: str) -> AsyncIterator[Any]:
         """Send ``prompt`` and yield every message until the CLI is idle again. Raises `ChildFailed`."""
         self.in_turn = True
-        result = False
+        results = 0
         try:
             await self._query(prompt)
             while True:
-                message = await self._next(ABSORB_SECONDS if self._settling(result) else None)
+                message = await self._next(SETTLE_SECONDS if results and self._state == "idle" else None)
                 if message is None:
                     return
                 yield message
-                if type(message).__name__ == "ResultMessage":
-                    result, self._said_since_result = True, False
+                results += type(message).__name__ == "ResultMessage"
                 self._follow(message)
-                if result and self._over():
+                if results and self._over():
                     return
         finally:
             self.in_turn = False
+            self._unanswered.clear()
             self._disarm()
 
     async def say(self, text: str) -> None:
         """Words for the running turn; the model sees them beside its next tool result. Raises `ChildFailed`."""
-        self._said_since_result = True
         await self._query(text)
 
     async def interrupt(self) -> None:
@@ -108,8 +113,16 @@ class Conversation:
             logger.warning("closing a child: %s", closing.exception())
 
     async def _query(self, text: str) -> None:
+        said = str(uuid.uuid4())
+        self._unanswered.add(said)
+        message = {
+            "type": "user",
+            "message": {"role": "user", "content": text},
+            "parent_tool_use_id": None,
+            "uuid": said,
+        }
         try:
-            await self._client.query(text)
+            await self._client.query(_once(message))
         except Exception as error:  # several types and bare Exception, all meaning a dead child
             raise ChildFailed(self._reason(error)) from error
 
@@ -138,9 +151,13 @@ class Conversation:
         """Keep track of what the CLI says of its own state."""
         subtype = getattr(message, "subtype", None)
         data = getattr(message, "data", None) or {}
-        if subtype == "session_state_changed":
+        if type(message).__name__ == "ResultMessage":
+            self._unanswered.difference_update(
+                [message.user_message_uuid, *(message.user_message_uuids or ())]
+            )
+        elif subtype == "session_state_changed":
             self._state = data.get("state")
-        elif subtype == "task_started" and data.get("is_backgrounded", True):
+        elif subtype == "task_started":
             self._tasks.add(str(data.get("task_id")))
         elif subtype in ("task_notification", "task_updated"):
             status = data.get("status") or (data.get("patch") or {}).get("status")
@@ -148,14 +165,9 @@ class Conversation:
                 self._tasks.discard(str(data.get("task_id")))
 
     def _over(self) -> bool:
-        if self._said_since_result:
-            return False
         # A CLI that never tells its state is over at a result with no task alive.
-        return self._state == "idle" or (self._state is None and not self._tasks)
-
-    def _settling(self, result: bool) -> bool:
-        """Idle, but words went in just before: it may take them up yet, or have had them in the turn that ended."""
-        return result and self._said_since_result and self._state == "idle"
+        quiet = self._state == "idle" or (self._state is None and not self._tasks)
+        return quiet and not self._unanswered
 
     def _disarm(self) -> None:
         if self._watchdog is not None:
@@ -183,6 +195,10 @@ class Mirror:
 
     async def load(self, key: Any) -> None:
         return None
+
+
+async def _once(message: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    yield message
 
 
 def session_of(message: Any) -> str | None:

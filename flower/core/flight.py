@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flower.core.agent import AgentSpec, build_options
@@ -193,7 +193,7 @@ class Flight:
             )
             session = None
         if session is not None:
-            self._baseline = await asyncio.to_thread(self._restore, session)
+            self._baseline = self._session_total = await asyncio.to_thread(self._restore, session)
         named = runtime.new_session_id() if session is None or self._fork else None
         self.result.session_id = named or session
         assert self.result.session_id is not None
@@ -266,12 +266,22 @@ class Flight:
                     block.text for block in message.content if type(block).__name__ == "TextBlock"
                 ]
             case "ResultMessage":
-                self.result.num_turns += message.num_turns
-                # The SDK reports the session's total since its beginning, over all resumes.
-                self._session_total = max(message.total_cost_usd or 0.0, self._baseline)
-                self.result.cost_usd = self._spent_before + self._session_total - self._baseline
+                self._see_result(message)
+                return
         for event in normalize(message):
             self._emit(event)
+
+    def _see_result(self, message: Any) -> None:
+        self.result.num_turns += message.num_turns
+        # The SDK reports the session's total since its beginning, over all resumes.
+        total = max(message.total_cost_usd or 0.0, self._session_total)
+        own = total - self._session_total
+        self._session_total = total
+        self.result.cost_usd = self._spent_before + total - self._baseline
+        # The CLI's report of what a killed owner left behind is a result too, of no turn at all.
+        if message.num_turns or message.is_error:
+            (event,) = normalize(message)
+            self._emit(replace(event, payload={**event.payload, "cost_usd": own}))
 
     def _see_session(self, session: str) -> None:
         if session == self.result.session_id and self._named == session:

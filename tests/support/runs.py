@@ -5,7 +5,6 @@ import os
 import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,35 @@ def slow_once(marker: str, seconds: float = 60) -> Call:
 def play(*turns: Turn, again: bool = False) -> Script:
     """A script of one scene for the main thread."""
     return Script(scenes=[Scene(name="only", role="main", turns=list(turns), again=again)])
+
+
+def crew(*work: Turn) -> Script:
+    """A script for the starter's flow: a coordinator that has the work done, then the rest of it, and concludes."""
+    return Script(
+        scenes=[
+            Scene(
+                name="lead",
+                role="main",
+                again=True,
+                turns=[
+                    Turn(text="sending someone", calls=[_dispatch("the work")]),
+                    Turn(text="sending someone again", calls=[_dispatch("the rest")]),
+                    Turn(text="all of it is done"),
+                ],
+            ),
+            Scene(name="work", role="worker", prompt="the work", turns=[*work, Turn(text="worked")]),
+            Scene(
+                name="rest",
+                role="worker",
+                prompt="the rest",
+                turns=[Turn(text="finishing", calls=[bash("echo three > three.txt")]), Turn(text="finished")],
+            ),
+        ]
+    )
+
+
+def _dispatch(task: str) -> Call:
+    return Call(tool="Agent", input={"subagent_type": "coder", "description": task, "prompt": f"Do {task}."})
 
 
 def handy(name: str = "handy") -> AgentSpec:
@@ -77,6 +105,14 @@ def entries_of(transcript: str) -> list[dict[str, Any]]:
     return found
 
 
-def count_of(entries: list[Mapping[str, Any]]) -> Counter[str]:
-    """How often each entry is there, by uuid or else by content."""
+def assert_each_once(written: list[dict[str, Any]], kept: list[dict[str, Any]]) -> None:
+    """Every entry that was written is kept; once, as far as its uuid tells it from others of the same content."""
+    before, after = _count(written), _count(kept)
+    lost = before - after
+    assert not lost, f"not in the store: {list(lost)}"
+    doubled = [key for key, times in after.items() if times > 1 and not key.startswith("{")]
+    assert not doubled, f"more than once in the store: {doubled}"
+
+
+def _count(entries: list[dict[str, Any]]) -> Counter[str]:
     return Counter(str(entry.get("uuid") or json.dumps(entry, sort_keys=True)) for entry in entries)
