@@ -7,8 +7,9 @@ import subprocess
 import sys
 import uuid
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from claude_agent_sdk import (
@@ -64,40 +65,73 @@ def options(rehearsal: Rehearsal, workspace: Path, **more: Any) -> ClaudeAgentOp
     )
 
 
-async def messages(client: ClaudeSDKClient) -> AsyncIterator[Message]:
-    """Everything until the session is idle: no turn runs, and no agent works."""
-    async for message in client.receive_messages():
-        yield message
-        if isinstance(message, SystemMessage) and message.data.get("state") == "idle":
-            return
+class Session:
+    """One session of the CLI, from its start to its end; `heard` is all that it sent."""
+
+    def __init__(self, chosen: ClaudeAgentOptions) -> None:
+        self.client = ClaudeSDKClient(chosen)
+        self.heard: list[Message] = []
+        self._unanswered: set[str] = set()
+
+    async def __aenter__(self) -> Self:
+        await self.client.connect()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.client.disconnect()
+
+    async def say(self, words: str) -> None:
+        prompt_id = str(uuid.uuid4())
+        self._unanswered.add(prompt_id)
+
+        async def message() -> AsyncIterator[dict[str, Any]]:
+            yield {
+                "type": "user",
+                "uuid": prompt_id,
+                "message": {"role": "user", "content": words},
+                "parent_tool_use_id": None,
+            }
+
+        await self.client.query(message())
+
+    async def hear(self) -> AsyncIterator[Message]:
+        """Until all that was said is answered, no turn runs and no agent works.
+
+        Idle alone isn't the end: a resumed session may tell of its lost agents first, in a turn of its own.
+        """
+        async for message in self.client.receive_messages():
+            self.heard.append(message)
+            yield message
+            if isinstance(message, ResultMessage):
+                self._unanswered -= {message.user_message_uuid or "", *(message.user_message_uuids or ())}
+            idle = isinstance(message, SystemMessage) and message.data.get("state") == "idle"
+            if idle and not self._unanswered:
+                return
 
 
 async def step(chosen: ClaudeAgentOptions, prompt: str) -> list[Message]:
-    """One session from `prompt` until it is idle."""
-    seen: list[Message] = []
-    async with asyncio.timeout(PATIENCE), ClaudeSDKClient(chosen) as client:
-        await client.query(prompt)
-        seen += [message async for message in messages(client)]
-    return seen
+    """One session from `prompt` until all is done."""
+    async with asyncio.timeout(PATIENCE), Session(chosen) as session:
+        await session.say(prompt)
+        async for _ in session.hear():
+            pass
+    return session.heard
 
 
 async def killed_at(chosen: ClaudeAgentOptions, prompt: str, moment: Callable[[Message], bool]) -> None:
     """One session from `prompt`, whose CLI is killed as soon as a message is the `moment`."""
     before = set(descendants(os.getpid()))
-    client = ClaudeSDKClient(chosen)
+    session = Session(chosen)
     async with asyncio.timeout(PATIENCE):
-        await client.connect()
-        children = set(descendants(os.getpid())) - before
-        await client.query(prompt)
-        async for message in messages(client):
+        await session.client.connect()
+        await session.say(prompt)
+        async for message in session.hear():
             if moment(message):
                 break
-        for pid in children | (set(descendants(os.getpid())) - before):
+        for pid in set(descendants(os.getpid())) - before:
             os.kill(pid, signal.SIGKILL)
-        try:
-            await client.disconnect()
-        except ClaudeSDKError:
-            return  # it says that its child was killed
+        with suppress(ClaudeSDKError):  # it says that its child was killed
+            await session.client.disconnect()
 
 
 def spoken(seen: list[Message]) -> str:
@@ -183,17 +217,17 @@ async def test_a_killed_session_goes_on_at_the_next_turn_with_a_new_endpoint(wor
 
 async def test_a_remark_in_mid_run_is_taken_up_when_the_scene_has_ended(workspace: Path) -> None:
     with Rehearsal(load_script("default")) as rehearsal:
-        chosen = options(rehearsal, workspace, session_id=str(uuid.uuid4()))
-        seen: list[Message] = []
-        async with asyncio.timeout(PATIENCE), ClaudeSDKClient(chosen) as client:
-            await client.query("写个 md 转 html 的脚本")
-            async for message in messages(client):
-                seen.append(message)
-                if "Write" in calls(message) and len([m for m in seen if "Write" in calls(m)]) == 1:
-                    await client.query("顺便支持代码块高亮")
+        async with asyncio.timeout(PATIENCE), Session(options(rehearsal, workspace)) as session:
+            await session.say("写个 md 转 html 的脚本")
+            remarks = ["顺便支持代码块高亮"]
+            async for message in session.hear():
+                if "Write" in calls(message) and remarks:
+                    await session.say(remarks.pop())
 
-    order = [part for part in ("做好了, 产出核对过", "要加代码块高亮", "高亮加好了") if part in spoken(seen)]
-    assert order == ["做好了, 产出核对过", "要加代码块高亮", "高亮加好了"]
+    said = spoken(session.heard)
+    marks = ["做好了, 产出核对过", "要加代码块高亮", "高亮加好了"]
+    assert sorted(marks, key=said.find) == marks
+    assert all(said.count(mark) == 1 for mark in marks)
     assert 'class="keyword"' in convert(workspace, "```python\npass\n```\n")
 
 
