@@ -1,0 +1,145 @@
+"""The daemon is killed outright, or told to end, in the middle of a tool call of a real run."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from flower.rehearsal import Rehearsal, Turn
+from flower_protocol.control import Done, SayTo
+from flower_protocol.handshake import Hello
+from flower_protocol.paths import socket_path
+from flower_protocol.runs import RunStarted, StartRun
+from flower_protocol.workspaces import Place, State
+from tests.integration.flowerd.talk import Talk
+from tests.support.processes import Spawned, alive, descendants, eventually, wait_until
+from tests.support.runs import bash, crew, environment, lineage, rows, slow_once, told
+
+ROOT = Path(__file__).parents[3]
+PLAY = crew(
+    Turn(text="looking", calls=[bash("echo one > one.txt")]),
+    Turn(text="working", calls=[slow_once("started.txt")]),
+)
+
+
+@pytest.fixture
+def model() -> Iterator[Rehearsal]:
+    with Rehearsal(PLAY) as playing:
+        yield playing
+
+
+@pytest.fixture
+async def talk() -> AsyncIterator[Talk]:
+    async with Talk(socket_path(os.environ)) as opened:
+        yield opened
+
+
+def _flowerd(spawned: Spawned) -> "subprocess.Popen[bytes]":
+    env = dict(os.environ) | {"PYTHONPATH": f"{ROOT}:{ROOT / 'protocol'}"}
+    process = spawned.start([sys.executable, "-m", "flowerd"], env=env, stderr=subprocess.DEVNULL)
+    log = Path(os.environ["XDG_STATE_HOME"]) / "flower" / "flowerd.log"
+    served = log.read_text().count("serves") if log.exists() else 0
+    wait_until(lambda: log.exists() and log.read_text().count("serves") > served, what="flowerd serves")
+    return process
+
+
+async def _in_the_middle(talk: Talk, place: Place, model: Rehearsal) -> RunStarted:
+    start = StartRun(place=place, ask="do it", environment=environment(model))
+    started = await talk.post("/v1/runs", start, RunStarted)
+    await eventually((Path(place.workspace) / "started.txt").exists, timeout=30)
+    return started
+
+
+async def test_killed_it_leaves_no_child_and_the_next_one_resumes_the_same_session(
+    talk: Talk, place: Place, model: Rehearsal, spawned: Spawned
+) -> None:
+    first = _flowerd(spawned)
+    started = await _in_the_middle(talk, place, model)
+    await talk.post("/v1/say", SayTo(place=place, text="und in blau", id="r1"), Done)
+    below = descendants(first.pid)
+    session = lineage(Path(place.run_dir))["steps"]["干活"]
+
+    first.kill()
+    await eventually(lambda: not any(alive(pid) for pid in below), timeout=10)
+    asked = len(model.requests)
+    _flowerd(spawned)
+    [status] = (await talk.status()).workspaces
+    quiet = len(model.requests)
+
+    again = await talk.post("/v1/runs", StartRun(place=place, environment=environment(model)), RunStarted)
+    hello = Hello(place=place, generation=started.generation, cursor=started.seq)
+    async with await talk.attach(hello) as client:
+        await client.until_event("run_ended", timeout=60)
+
+    assert len(below) >= 3 and asked == quiet
+    assert (status.state, again.woke) == (State.INTERRUPTED, 2)
+    assert lineage(Path(place.run_dir))["steps"]["干活"] == session
+    assert "und in blau" in told(model.requests[quiet])
+    kinds = [event.kind for event in client.events]
+    assert kinds.count("run_started") == 2 and kinds.count("remark") == 1
+    assert client.events[-1].payload["outcome"] == "done"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+async def test_told_to_end_it_writes_the_row_and_is_gone_with_all_below_in_five_seconds(
+    talk: Talk, place: Place, model: Rehearsal, spawned: Spawned, number: signal.Signals
+) -> None:
+    process = _flowerd(spawned)
+    await _in_the_middle(talk, place, model)
+    below = descendants(process.pid)
+
+    begun = time.monotonic()
+    process.send_signal(number)
+    await eventually(lambda: process.poll() is not None)
+    took = time.monotonic() - begun
+
+    assert process.returncode == -number
+    assert took < 5
+    assert [row["error"] for row in rows(Path(place.run_dir))] == ["killed-by-signal"]
+    await eventually(lambda: not any(alive(pid) for pid in below))
+
+
+async def test_a_second_signal_ends_it_at_once_and_the_row_is_there(
+    talk: Talk, place: Place, model: Rehearsal, spawned: Spawned
+) -> None:
+    process = _flowerd(spawned)
+    await _in_the_middle(talk, place, model)
+
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGINT)
+    await eventually(lambda: process.poll() is not None)
+
+    assert process.returncode in (-signal.SIGINT, -signal.SIGTERM)
+    assert [row["error"] for row in rows(Path(place.run_dir))] == ["killed-by-signal"]
+
+
+async def test_a_child_that_ignores_every_hint_keeps_nobody_waiting(
+    talk: Talk, place: Place, spawned: Spawned, tmp_path: Path
+) -> None:
+    stubborn = tmp_path / "stubborn"
+    stubborn.write_text(
+        "#!/bin/sh\ntrap '' TERM HUP INT\necho $$ > \"$PIDFILE\"\nwhile :; do sleep 1; done\n"
+    )
+    stubborn.chmod(0o700)
+    pidfile = tmp_path / "pid"
+    env = dict(os.environ) | {
+        "FLOWER_CLI": str(stubborn),
+        "PIDFILE": str(pidfile),
+        "ANTHROPIC_API_KEY": "made-up",
+    }
+    process = _flowerd(spawned)
+    await talk.post("/v1/runs", StartRun(place=place, ask="x", environment=env), RunStarted)
+    await eventually(lambda: pidfile.exists() and pidfile.read_text().strip(), timeout=20)
+    pid = int(pidfile.read_text())
+
+    begun = time.monotonic()
+    process.terminate()
+    await eventually(lambda: process.poll() is not None)
+
+    assert time.monotonic() - begun < 5
+    await eventually(lambda: not alive(pid), timeout=10)
