@@ -105,6 +105,17 @@ def test_a_turn_waits_until_all_its_calls_have_brought_something() -> None:
     assert places([talk.answers()]) == [("job", 1)]
 
 
+def test_results_of_an_earlier_try_do_not_count_for_the_next_one() -> None:
+    turns = [Turn(calls=[BASH, BASH]), Turn(text="the end")]
+    talk = Talk(Script(scenes=[Scene(name="job", turns=turns)]))
+    talk.says("go")
+    for _ in range(3):
+        assert places([talk.answers()]) == [("job", 0)]
+        one, other = talk.calls()
+        talk.messages.append({"role": "user", "content": [result(one, "ok"), result(other, KILLED)]})
+        talk.says("go on")
+
+
 def test_the_calls_of_one_answer_may_come_back_in_several_messages() -> None:
     turns = [Turn(calls=[BASH, BASH]), Turn(text="the end")]
     talk = Talk(Script(scenes=[Scene(name="job", turns=turns)]))
@@ -322,6 +333,47 @@ def test_after_an_interrupt_the_words_of_the_person_come_first_and_the_rest_late
 
     assert places(talk.plays("make it blue")) == [("colour", 0), ("colour", 1)]
     assert places(talk.plays("go on")) == [("job", 0), ("job", 1)]
+
+
+def test_a_scene_that_was_asked_for_goes_on_although_the_words_of_a_resume_are_others() -> None:
+    turns = [Turn(calls=[BASH]), Turn(calls=[BASH]), Turn(text="it is")]
+    script = Script(
+        scenes=[
+            Scene(name="any", turns=[Turn(text="anything")]),
+            Scene(name="colour", prompt="blue", turns=turns),
+        ]
+    )
+    talk = Talk(script)
+    talk.says("make it blue")
+    talk.answers()
+    talk.brings()
+    talk.answers()
+    talk.brings(KILLED)
+
+    assert places(talk.plays("上一轮在中途被打断,没有跑完。")) == [("colour", 1), ("colour", 2)]
+
+
+def test_a_scene_that_cuts_in_ends_its_turn_although_the_other_was_asked_for() -> None:
+    script = Script(
+        scenes=[
+            Scene(name="note", prompt="note", cuts_in=True, turns=[Turn(text="noted")]),
+            Scene(
+                name="colour",
+                prompt="blue",
+                turns=[Turn(calls=[BASH]), Turn(calls=[BASH]), Turn(text="it is")],
+            ),
+        ]
+    )
+    talk = Talk(script)
+    talk.says("make it blue")
+    talk.answers()
+    talk.brings()
+    talk.says("write a note on it")
+
+    noted = talk.answers()
+
+    assert (words(noted), noted.message["stop_reason"]) == ("noted", "end_turn")
+    assert places(talk.plays("go on")) == [("colour", 1), ("colour", 2)]
 
 
 def test_an_interrupt_in_the_middle_of_words_repeats_them() -> None:
