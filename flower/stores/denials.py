@@ -35,13 +35,13 @@ class Removal:
     stand_ins: dict[str, str] = field(default_factory=dict)  # where the children of some of them belong
 
 
-def remove_denials(entries: list[Entry], keep: int) -> Removal:
-    """Take out all refused calls but the last `keep`."""
-    old = _old_denials(entries, keep)
+def remove_denials(entries: list[Entry], keep: int, fixed: Collection[str] = ()) -> Removal:
+    """Take out all refused calls but the last `keep`. The entries with the uuids in `fixed` stay as they are."""
+    old = _old_denials(entries, keep, fixed)
     if not old:
         return Removal(entries)
     messages = _messages_with(entries, old)
-    plans = [_removable(parts, old) for parts in messages.values()]
+    plans = [_removable(parts, old) for parts in messages.values() if _uuids(parts).isdisjoint(fixed)]
     calls = frozenset[str]().union(*(calls for calls, _ in plans))
     emptied = {uuid for entry in entries if (uuid := uuid_of(entry)) and _holds_only_results_of(entry, calls)}
     dropped = frozenset(emptied.union(*(uuids for _, uuids in plans)))
@@ -49,11 +49,12 @@ def remove_denials(entries: list[Entry], keep: int) -> Removal:
     return Removal(changed, calls, dropped, _stand_ins(entries, messages, dropped))
 
 
-def _old_denials(entries: list[Entry], keep: int) -> set[str]:
+def _old_denials(entries: list[Entry], keep: int, fixed: Collection[str]) -> set[str]:
     denied: dict[str, None] = {}
     for entry in entries:
+        uuid = uuid_of(entry)
         # An entry without a uuid is no part of the chain; there is nothing to attach its children to.
-        if uuid_of(entry) is not None and not is_set_apart(entry):
+        if uuid is not None and uuid not in fixed and not is_set_apart(entry):
             denied.update(dict.fromkeys(denied_in(entry)))
     return set(list(denied)[: max(0, len(denied) - keep)])
 

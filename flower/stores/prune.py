@@ -97,8 +97,9 @@ class PruningSessionStore(TrimmingSessionStore):
 def prune(entries: list[Entry], policy: PrunePolicy) -> tuple[list[Entry], PruneReport]:
     """The entries without what the rules leave out, in order, in one chain; changed ones are copies."""
     unique = without_duplicates(entries)
-    errors = _api_errors(unique) if policy.drop_api_errors else set()
-    refused = remove_denials(unique, policy.keep_denials)
+    fixed = _named_by_summaries(unique)
+    errors = _api_errors(unique) - fixed if policy.drop_api_errors else set()
+    refused = remove_denials(unique, policy.keep_denials, fixed)
     whole, gone = refused.entries, errors | refused.dropped
     interrupts, strays = 0, 0
     if policy.neutralize_interrupts:
@@ -126,6 +127,19 @@ def _api_errors(entries: list[Entry]) -> set[str]:
         and not is_set_apart(entry)
         and (uuid := uuid_of(entry)) is not None
     }
+
+
+def _named_by_summaries(entries: list[Entry]) -> set[str]:
+    """The entries that the CLI carried over a summary: it names them, and looks for each of them."""
+    named: set[str] = set()
+    left = [entry["compactMetadata"] for entry in entries if "compactMetadata" in entry]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            named.add(value)
+        elif isinstance(value, dict | list):
+            left.extend(value.values() if isinstance(value, dict) else value)
+    return named
 
 
 def _neutral(entries: list[Entry], text: str) -> tuple[list[Entry], int]:

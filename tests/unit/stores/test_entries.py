@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flower.stores.entries import decode, encode, plain_text
@@ -19,6 +19,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(texts, json_values))
 def test_whatever_json_can_say_comes_back_as_it_was(entry: dict[str, Any]) -> None:
     payload = encode(entry)

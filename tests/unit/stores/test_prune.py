@@ -432,6 +432,18 @@ def test_summaries_notes_and_boundaries_of_the_cli_are_never_touched() -> None:
     assert pruned(transcript, keep_denials=0) == transcript.entries
 
 
+def test_what_a_summary_names_stays_for_the_cli_looks_for_it() -> None:
+    transcript = denials("t1", "t2")
+    transcript.api_error("e")
+    named = {
+        "preservedSegment": {"headUuid": "a-t1", "tailUuid": "e"},
+        "preservedMessages": {"uuids": ["r-t2"]},
+    }
+    transcript.add("b", "system", subtype="compact_boundary", compactMetadata=named)
+
+    assert pruned(transcript, keep_denials=0) == transcript.entries
+
+
 def test_half_written_entries_do_no_harm() -> None:
     transcript = Transcript()
     transcript.prompt("p")

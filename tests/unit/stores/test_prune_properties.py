@@ -174,9 +174,14 @@ def broken(draw: Any) -> list[Entry]:
     return list(entries)
 
 
+# A busy machine is no fault of the code's.
+unhurried = settings(
+    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 policies = st.builds(PrunePolicy, keep_denials=st.integers(0, 2))
 
 
+@unhurried
 @given(sound() | broken(), policies)
 def test_every_call_has_one_result_and_every_result_its_call(
     entries: list[Entry], policy: PrunePolicy
@@ -199,6 +204,7 @@ def test_every_call_has_one_result_and_every_result_its_call(
     assert max(Counter(results).values(), default=1) == 1
 
 
+@unhurried
 @given(sound() | broken(), policies)
 def test_from_every_entry_there_is_a_way_to_a_root(entries: list[Entry], policy: PrunePolicy) -> None:
     kept = prune(entries, policy)[0]
@@ -214,6 +220,7 @@ def test_from_every_entry_there_is_a_way_to_a_root(entries: list[Entry], policy:
         assert at is None, f"{uuid} hangs in a circle"
 
 
+@unhurried
 @given(straight(), policies)
 def test_the_way_from_the_end_leads_past_all_that_was_said(entries: list[Entry], policy: PrunePolicy) -> None:
     kept = prune(entries, policy)[0]
@@ -237,6 +244,7 @@ def test_the_way_from_the_end_leads_past_all_that_was_said(entries: list[Entry],
             assert entry["uuid"] in passed
 
 
+@unhurried
 @given(straight(), policies)
 def test_a_result_is_on_the_way_or_hangs_on_its_message(entries: list[Entry], policy: PrunePolicy) -> None:
     kept = prune(entries, policy)[0]
@@ -259,6 +267,7 @@ def test_a_result_is_on_the_way_or_hangs_on_its_message(entries: list[Entry], po
             assert entry["uuid"] in passed or beside
 
 
+@unhurried
 @given(sound() | broken(), policies)
 def test_nothing_is_missing_but_what_a_rule_names_and_the_order_stays(
     entries: list[Entry], policy: PrunePolicy
@@ -289,6 +298,7 @@ def test_nothing_is_missing_but_what_a_rule_names_and_the_order_stays(
     assert len([entry for entry in kept if not entry.get("uuid")]) == len(notes)
 
 
+@unhurried
 @given(sound() | broken(), policies)
 def test_all_that_was_said_stays_and_thinking_is_never_changed(
     entries: list[Entry], policy: PrunePolicy
@@ -307,6 +317,7 @@ def test_all_that_was_said_stays_and_thinking_is_never_changed(
             assert kept[uuid]["message"] == entry["message"]
 
 
+@unhurried
 @given(sound() | broken(), policies)
 def test_pruning_what_was_pruned_changes_nothing_and_no_caller_sees_a_change(
     entries: list[Entry], policy: PrunePolicy
@@ -319,7 +330,7 @@ def test_pruning_what_was_pruned_changes_nothing_and_no_caller_sees_a_change(
     assert prune(once, policy)[0] == once
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(unhurried, max_examples=25)
 @given(sound() | broken())
 def test_loading_twice_gives_the_same_and_leaves_the_file_as_it_was(
     tmp_path: Path, entries: list[Entry]
