@@ -52,11 +52,13 @@ class Daemon:
         self.ending = False
         self._born = self._touched = time.monotonic()
         self._pool = ThreadPoolExecutor(POOL_THREADS, thread_name_prefix="flowerd")
+        self._outside = ThreadPoolExecutor(POOL_THREADS, thread_name_prefix="outside")
         self._registry = Registry(settings.state / registry.NAME, self._pool)
         self.shared = Shared(
             registry=self._registry,
             runs=runs,
             pool=self._pool,
+            outside=self._outside,
             generation=_new_generation(),
             boot=boot_id(),
             journals=settings.state / "journals",
@@ -70,6 +72,7 @@ class Daemon:
         )
         self._attachments: set[Attachment] = set()
         self._tasks: list[asyncio.Task[None]] = []
+        self._serving: asyncio.Task[None] | None = None
         self._asked = asyncio.Event()
 
     async def start(self, inherited: socket.socket | None = None) -> None:
@@ -80,7 +83,7 @@ class Daemon:
             await self._serve()
         except BaseException:
             self._listener.close()
-            self._pool.shutdown(wait=False)
+            self._let_threads_go()
             raise
         logger.info("flowerd %s serves %s", own_version(), self._listener.path)
 
@@ -97,7 +100,7 @@ class Daemon:
     async def close(self, reason: str = "daemon-stopped") -> None:
         """End everything, in under five seconds. Runs in flight get a row with ``reason`` and are interrupted."""
         self.ending = True
-        self._listener.stop_listening()
+        await self._let_nobody_in()
         workspaces = self.workspaces.all()
         await _within(RESCUE_SECONDS, "writing rows", (each.rescue(reason) for each in workspaces))
         await _within(CHILDREN_SECONDS, "ending children", (each.cut_off(reason) for each in workspaces))
@@ -105,7 +108,7 @@ class Daemon:
         await _within(FILES_SECONDS, "closing journals", (each.close() for each in workspaces))
         await _within(FILES_SECONDS, "saving the registry", [self._registry.saved()])
         await self._end_tasks()
-        self._pool.shutdown(wait=False)
+        self._let_threads_go()
         self._listener.close()
         logger.info("flowerd has ended")
 
@@ -153,12 +156,19 @@ class Daemon:
     async def _serve(self) -> None:
         await self._runner.setup()
         assert self._runner.server is not None, "set up just now"
-        self._keep(self._listener.serve(self._runner.server), "serve")
+        self._serving = self._keep(self._listener.serve(self._runner.server), "serve")
         self._keep(self._registry.keep_saving(), "registry")
         self._keep(self._tidy(), "tidy")
         self._keep(self._watch_for_idleness(), "idle")
 
     # Phases of the end
+
+    async def _let_nobody_in(self) -> None:
+        # The accepting goes first: a descriptor must not be closed while the event loop watches it.
+        if self._serving is not None:
+            self._serving.cancel()
+            await asyncio.gather(self._serving, return_exceptions=True)
+        self._listener.stop_listening()
 
     async def _part_with_clients(self) -> None:
         for attachment in self._attachments:
@@ -172,12 +182,18 @@ class Daemon:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    def _let_threads_go(self) -> None:
+        # Not waited for: one may hang in a dead file system.
+        self._pool.shutdown(wait=False)
+        self._outside.shutdown(wait=False)
+
     # Background tasks
 
-    def _keep(self, work: Any, name: str) -> None:
+    def _keep(self, work: Any, name: str) -> "asyncio.Task[None]":
         task = asyncio.create_task(work, name=name)
         task.add_done_callback(self._heard)
         self._tasks.append(task)
+        return task
 
     def _heard(self, task: "asyncio.Task[None]") -> None:
         error = None if task.cancelled() else task.exception()

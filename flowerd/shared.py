@@ -14,11 +14,16 @@ from flowerd.run import Runs
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """``generation`` names this life of the daemon, ``boot`` that of the machine; ``pool`` is for blocking work."""
+    """``generation`` names this life of the daemon, ``boot`` that of the machine.
+
+    Blocking work goes to ``pool`` when it touches the daemon's own files, to ``outside`` when it touches folders
+    that a person named: those may be on a dead file system, and must not keep the journals waiting.
+    """
 
     registry: Registry
     runs: Runs
     pool: Executor
+    outside: Executor
     generation: str
     boot: str
     journals: Path

@@ -21,6 +21,7 @@ from flowerd.states import Move, after
 from flowerd.wire import Draft
 
 PUBLISH_SECONDS: Final = 0.05
+LOOK_SECONDS: Final = 2.0
 
 
 class Client(Protocol):
@@ -88,9 +89,13 @@ class Standing:
         )
 
     async def refresh(self) -> None:
-        """Look again what the folder has cost."""
+        """Look again what the folder has cost; what was known last stands if that takes too long."""
         loop, shared = asyncio.get_running_loop(), self._shared
-        cost = await loop.run_in_executor(shared.pool, shared.costs.of, Path(self.place.run_dir))
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                cost = await loop.run_in_executor(shared.outside, shared.costs.of, Path(self.place.run_dir))
+        except TimeoutError:
+            return
         if cost != self._cost:
             self._cost = cost
             self.publish_soon()

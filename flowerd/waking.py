@@ -26,7 +26,7 @@ class Found:
 async def look(workspace: Workspace, shared: Shared, language: str) -> Wake:
     """The answer to ``GET /v1/wake``. Writes nothing."""
     loop = asyncio.get_running_loop()
-    found = await loop.run_in_executor(shared.pool, _found, workspace.place)
+    found = await loop.run_in_executor(shared.outside, _found, workspace.place)
     await workspace.standing.refresh()
     position, last_seq = await workspace.journal.standing(workspace.standing.seen)
     status = workspace.standing.status()

@@ -11,8 +11,9 @@ import logging
 import shutil
 import uuid
 from collections.abc import Callable
+from concurrent.futures import Executor
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -149,7 +150,7 @@ class Workspace:
             self.journal.watch(client.wake)
         self.standing.forget()
         await old.close()
-        await self._off_loop(partial(shutil.rmtree, old.folder, ignore_errors=True))
+        await _in(self._shared.pool, partial(shutil.rmtree, old.folder, ignore_errors=True))
 
     # What the daemon does with it when it ends
 
@@ -158,7 +159,7 @@ class Workspace:
         self._daemon_ends = True
         await self._settled()
         if self._run is not None:
-            await self._off_loop(partial(self._run.rescue, reason))
+            await _in(self._shared.outside, partial(self._run.rescue, reason))
 
     def rescue_now(self, reason: str) -> None:
         """`rescue`, on this very thread."""
@@ -187,7 +188,7 @@ class Workspace:
     # A run's way in and out
 
     async def _launch(self, request: StartRun) -> RunStarted:
-        await self._off_loop(partial(require_folder, self.place))
+        await _in(self._shared.outside, partial(require_folder, self.place))
         unheard = () if request.options.new else await self.mailbox.unheard()
         run = self._shared.runs(self.place, request, unheard)
         prepared = await run.prepare()
@@ -323,5 +324,7 @@ class Workspace:
         self.journal.append("resumed")
         run.resume(text)
 
-    async def _off_loop(self, work: Callable[[], Any]) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._shared.pool, work)
+
+async def _in(pool: Executor, work: Callable[[], object]) -> None:
+    """Blocking ``work``, off the loop's thread."""
+    await asyncio.get_running_loop().run_in_executor(pool, work)

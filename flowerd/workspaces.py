@@ -44,7 +44,7 @@ class Workspaces:
 
     async def at(self, place: Place) -> Workspace:
         """The workspace at ``place``, whatever name it is given by. Raises `Refused` for what is no path."""
-        pool, known = self._shared.pool, list(self._workspaces)
+        pool, known = self._shared.outside, list(self._workspaces)
         find = partial(_find, place, known)
         found = await asyncio.get_running_loop().run_in_executor(pool, find)
         workspace = self._workspaces.get(found)
