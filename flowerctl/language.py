@@ -108,7 +108,7 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "retry {attempt} of {max_retries} in {delay_s} s ({status})",
         ),
         "resumed": ("接着跑", "going on"),
-        "turns": ("完成 {count} 轮", "{count} turns done"),
+        "turns": ("完成 {count} 轮", "turns done: {count}"),
         "elapsed": ("用时 {time}", "took {time}"),
         "turn_failed": ("这一轮没跑完:{reason}", "this turn did not end well: {reason}"),
         "total": ("总花费 {cost} · 清单 {manifest}", "spent {cost} in all · manifest {manifest}"),

@@ -185,7 +185,8 @@ class Conversation:
             await self._report(attachment)
             self._work.clear()
             with suppress(TimeoutError):  # looks again now and then for what has been shown meanwhile
-                await asyncio.wait_for(self._work.wait(), SEEN_SECONDS)
+                async with asyncio.timeout(SEEN_SECONDS):  # not wait_for: it can swallow a cancellation
+                    await self._work.wait()
 
     async def _report(self, attachment: Attachment) -> None:
         if self._cursor is not None and self._cursor > self._reported:
@@ -234,9 +235,12 @@ class Conversation:
         self._showing = True
         for start in range(0, len(events), CHUNK):
             chunk = events[start : start + CHUNK]
-            self._surface.show([event for event in chunk if not self._own(event)], live=live)
+            own = set()
             for event in chunk:
+                if self._own(event):
+                    own.add(event.seq)
                 self._note(event)
+            self._surface.show(chunk, live=live, own=own)
             # Events of an earlier life have numbers below 1; one stands at the beginning of this one then.
             self._cursor = max(self._cursor or 0, chunk[-1].seq)
             await self._surface.room()
@@ -257,7 +261,7 @@ class Conversation:
             self._resumed_with.remove(event.text)
             self._surface.tell(self._texts("received"), Style.GOOD)
             return True
-        return event.kind == "interrupted"
+        return event.kind == "interrupted" and self._hold_awaited
 
     def _note(self, event: EventRecord) -> None:
         match event.kind:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -18,8 +18,8 @@ class PlainSurface:
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
 
-    def show(self, events: Sequence[EventRecord], *, live: bool) -> None:
-        write(self._transcript.events(events, live=live), sys.stdout)
+    def show(self, events: Sequence[EventRecord], *, live: bool, own: Collection[int] = ()) -> None:
+        write(self._transcript.events(events, live=live, own=own), sys.stdout)
 
     async def room(self) -> None:
         return
@@ -42,7 +42,7 @@ class JsonSurface:
         self._transcript = transcript
         self._rehearsing = rehearsing
 
-    def show(self, events: Sequence[EventRecord], *, live: bool) -> None:
+    def show(self, events: Sequence[EventRecord], *, live: bool, own: Collection[int] = ()) -> None:
         sys.stdout.write("".join(self._line(event) for event in events))
         sys.stdout.flush()
 

@@ -81,7 +81,7 @@ def _level(event: EventRecord, view: View) -> Lines:
         facts.append(view.texts("spent", cost=figures.dollars(view.spent)))
     if view.started_at is not None:
         facts.append(figures.duration(view.elapsed(event)))
-    return _one_line("-", " · ".join(facts), view, Style.DIM)
+    return said("-", " · ".join(facts), view, Style.DIM)
 
 
 def _thinking(event: EventRecord, view: View) -> Lines:
@@ -126,20 +126,20 @@ def _result(event: EventRecord, view: View) -> Lines:
     if event.payload.get("is_error"):
         if view.interrupted and not view.verbose:
             return ()  # that it broke off was asked for, and said
-        return _one_line("x", view.texts("turn_failed", reason=event.text), view, Style.BAD)
+        return said("x", view.texts("turn_failed", reason=event.text), view, Style.BAD)
     facts = [view.texts("turns", count=int(number(event.payload.get("num_turns"))))]
     cost = cost_of_turn(view, event)
     if cost is not None:
         facts.append(f"${figures.dollars(cost)}")
     facts.append(view.texts("elapsed", time=figures.duration(view.elapsed(event))))
-    return _one_line("+", " · ".join(facts), view, Style.GOOD)
+    return said("+", " · ".join(facts), view, Style.GOOD)
 
 
 def _ask(event: EventRecord, view: View) -> Lines:
     state = str(event.payload.get("state") or "asked")
     if event.payload.get("kind") == "mail":
         # The words were shown when they were said; here they arrive.
-        return _one_line("+", view.texts("delivered", text=event.text), view) if state == "delivered" else ()
+        return said("+", view.texts("delivered", text=event.text), view) if state == "delivered" else ()
     if state == "asked":
         return _question(event, view)
     if state == "answered":

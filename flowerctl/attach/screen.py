@@ -8,7 +8,7 @@ written in batches, so that the prompt is there in between.
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from prompt_toolkit.application import Application
@@ -56,8 +56,8 @@ class TerminalScreen:
             refresh_interval=1.0,
         )
 
-    def show(self, events: Sequence[EventRecord], *, live: bool) -> None:
-        self._write(self._transcript.events(events, live=live))
+    def show(self, events: Sequence[EventRecord], *, live: bool, own: Collection[int] = ()) -> None:
+        self._write(self._transcript.events(events, live=live, own=own))
 
     async def room(self) -> None:
         while len(self._waiting_lines) > BATCH_LINES:

@@ -1,6 +1,6 @@
 """What an attachment shows itself on (a terminal, plain lines, JSON for scripts), and what a person types at."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from flower_protocol.events import EventRecord
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Surface(Protocol):
     """All of it blocks for as long as whoever reads is slow: that is what makes the daemon wait."""
 
-    def show(self, events: Sequence[EventRecord], *, live: bool) -> None:
-        """Events, in order, each once."""
+    def show(self, events: Sequence[EventRecord], *, live: bool, own: Collection[int] = ()) -> None:
+        """Events, in order, each once. ``own`` are the numbers of those that a person sees already: their words."""
 
     async def room(self) -> None:
         """Returns when more may be shown: at once, unless there is more than anybody could follow."""

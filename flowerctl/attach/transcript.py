@@ -1,6 +1,6 @@
 """The running text of an attachment: events and flower's own lines, with the mark of a rehearsal before each."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from flower_protocol.events import EventRecord
@@ -42,8 +42,11 @@ class Transcript:
         """What stands before every line of a rehearsal; empty otherwise."""
         return self._view.texts("rehearsal") if self._view.rehearsing else ""
 
-    def events(self, events: Iterable[EventRecord], *, live: bool) -> list[Line]:
-        """The lines of ``events``. A run that ends while somebody watches leaves the reason to the exit."""
+    def events(self, events: Iterable[EventRecord], *, live: bool, own: Collection[int] = ()) -> list[Line]:
+        """The lines of ``events``, without those numbered in ``own``, which stand there already.
+
+        A run that ends while somebody watches leaves the reason to the exit.
+        """
         lines: list[Line] = []
         for event in events:
             # The sum is today's: beside what happened long ago it would be wrong.
@@ -51,7 +54,8 @@ class Transcript:
             last = live and event.kind == "run_ended"
             shown = unheard(event, view) + ending(event, view) if last else render(event, view)
             self._view = advance(view, event)
-            lines.extend(self._marked(shown))
+            if event.seq not in own:
+                lines.extend(self._marked(shown))
         return lines
 
     def own(self, text: str, style: Style = Style.PLAIN) -> list[Line]:

@@ -1,7 +1,7 @@
 """The conversation against a line in memory: what is shown, said, kept and said again."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pytest
@@ -63,8 +63,8 @@ class Recorder:
         self.shown: list[EventRecord] = []
         self.told: list[str] = []
 
-    def show(self, events: Sequence[EventRecord], *, live: bool) -> None:
-        self.shown.extend(events)
+    def show(self, events: Sequence[EventRecord], *, live: bool, own: Collection[int] = ()) -> None:
+        self.shown.extend(event for event in events if event.seq not in own)
 
     async def room(self) -> None:
         return
@@ -548,3 +548,12 @@ async def test_an_outage_is_said_for_as_long_as_it_lasts() -> None:
     await talk.hear(Changed(status=WorkspaceStatus(workspace="/w", run_dir="/r", state=State.OFFLINE)))
 
     assert talk.dialogue.waiting_for() == "断网了,等它回来"
+
+
+async def test_ones_own_interrupt_of_another_day_is_shown_again() -> None:
+    talk = Talk()
+    await talk.connect()
+    past = (event(1, "interrupted", who="me@tty"), event(2, "resumed"))
+    await talk.hear(Snapshot(generation="g1", last_seq=2, events=past))
+
+    assert shown(talk) == [1, 2]
