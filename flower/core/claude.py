@@ -14,7 +14,7 @@ import os
 import signal
 import uuid
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,12 @@ from flower.core.lease import child_of
 
 logger = logging.getLogger(__name__)
 
-# Makes the CLI say when it is idle: the one reliable sign that a step's work is over.
-SESSION_STATE = {"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1"}
+CHILD_SETTINGS = {
+    # Makes the CLI say when it is idle: the one reliable sign that a step's work is over.
+    "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",
+    # With the newer task tools on, TodoWrite isn't there even when it is named.
+    "CLAUDE_CODE_ENABLE_TASKS": "0",
+}
 INTERRUPT_SECONDS = 15.0  # an interrupted turn ends within 20 ms as a rule; a CLI that doesn't is ended
 SETTLE_SECONDS = (
     10.0  # idle with something said unanswered: it is taken up at once, however busy the machine, or never
@@ -61,7 +65,7 @@ class Conversation:
             raise ChildFailed(self._reason(error)) from error
         self._messages = aiter(self._client.receive_messages())
 
-    async def turn(self, prompt: str) -> AsyncIterator[Any]:
+    async def turn(self, prompt: str) -> AsyncGenerator[Any, None]:
         """Send ``prompt`` and yield every message until the CLI is idle again. Raises `ChildFailed`."""
         self.in_turn = True
         results = 0
@@ -199,6 +203,14 @@ class Mirror:
 
 async def _once(message: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
     yield message
+
+
+def refusal_of(message: Any) -> str | None:
+    """The text of a refused login, when the CLI says that it will try again: it would, for minutes, and in vain."""
+    data = getattr(message, "data", None) or {}
+    if getattr(message, "subtype", None) != "api_retry" or data.get("error_status") != 401:
+        return None
+    return f"API Error: 401 {data.get('error') or 'authentication_failed'}"
 
 
 def session_of(message: Any) -> str | None:

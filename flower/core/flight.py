@@ -9,11 +9,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flower.core.agent import AgentSpec, build_options
-from flower.core.claude import ChildFailed, Conversation, Mirror, api_error_of, session_of
+from flower.core.claude import ChildFailed, Conversation, Mirror, api_error_of, refusal_of, session_of
 from flower.core.events import Event, context_of, is_synthetic, normalize
 from flower.core.guards import delegate_guard, merge_hooks, whitelist_guard
 from flower.core.lease import child_lock, wait_for_child
@@ -177,6 +178,9 @@ class Flight:
                 text = self._continued(words, remarks)
         finally:
             self._conversation = None
+            if self._ending is not None:
+                # Closed in good order, the CLI would first take up what is still queued, and call the model for it.
+                conversation.terminate()
             await conversation.close()
             await self._settle()
 
@@ -242,14 +246,19 @@ class Flight:
         failure: Failure | None = None
         complaints: list[str] = []
         try:
-            async for message in conversation.turn(text):
-                self._see(message)
-                complaint = api_error_of(message)
-                if complaint:
-                    complaints.append(complaint)
-                if type(message).__name__ == "ResultMessage":
-                    failure = _failure_of(message, complaints)
-                    complaints = complaints if failure else []
+            async with aclosing(conversation.turn(text)) as messages:
+                async for message in messages:
+                    self._see(message)
+                    refusal = refusal_of(message)
+                    if refusal is not None:
+                        conversation.terminate()
+                        return Failure(refusal, broken=True)
+                    complaint = api_error_of(message)
+                    if complaint:
+                        complaints.append(complaint)
+                    if type(message).__name__ == "ResultMessage":
+                        failure = _failure_of(message, complaints)
+                        complaints = complaints if failure else []
         except ChildFailed as error:
             return failure or Failure("\n".join([*complaints, str(error)]), broken=True)
         return failure

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from flower.core import credentials
 from flower.core.agent import AgentSpec
-from flower.core.claude import SESSION_STATE
+from flower.core.claude import CHILD_SETTINGS
 from flower.core.durable import private_folder
 from flower.core.events import Event
 from flower.core.flight import Flight
@@ -240,7 +240,7 @@ class Runtime:
         if problem is not None:
             raise RuntimeError(problem)
         child = credentials.child_env(self.environment, found)
-        return {**child, **SESSION_STATE, **self.folder.environment(self.environment)}
+        return {**child, **CHILD_SETTINGS, **self.folder.environment(self.environment)}
 
     def _in_flight(self) -> list[StepResult]:
         return [flight.result for flight in self._flights if not flight.landed]
