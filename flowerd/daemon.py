@@ -36,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 LOCK_NAME: Final = "flowerd.lock"
 POOL_THREADS: Final = 4
+LONGEST_REQUEST_LINE: Final = 32 * 1024  # two paths of 4,096 bytes, three characters for each byte
 
 # Together below the five seconds in which a daemon that was told to end has ended.
 RESCUE_SECONDS: Final = 1.0
@@ -68,7 +69,11 @@ class Daemon:
         self._listener = Listener(settings.socket, settings.state / LOCK_NAME)
         # No access log: it would name the folders people work in, once a request.
         self._runner = web.AppRunner(
-            build(self), handle_signals=False, access_log=None, shutdown_timeout=CLIENTS_SECONDS
+            build(self),
+            handle_signals=False,
+            access_log=None,
+            shutdown_timeout=CLIENTS_SECONDS,
+            max_line_size=LONGEST_REQUEST_LINE,
         )
         self._attachments: set[Attachment] = set()
         self._tasks: list[asyncio.Task[None]] = []

@@ -15,7 +15,9 @@ says that the journal has moved on, and `snapshot` gives a fresh start, which re
 
 import asyncio
 import contextlib
+import errno
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
@@ -37,6 +39,7 @@ T = TypeVar("T")
 
 _MIB: Final = 1024 * 1024
 BATCH_BYTES: Final = _MIB // 2
+DURABLE_SECONDS: Final = 10.0
 RETRY_SECONDS: Final = 1.0
 CLOSE_SECONDS: Final = 2.0
 
@@ -117,11 +120,15 @@ class Journal:
         await self._room.wait()
 
     async def durable(self, seq: int) -> None:
-        """Returns when event ``seq`` would survive the machine's end. Raises `NotSaved`."""
+        """Returns when event ``seq`` would survive the machine's end. Raises `NotSaved`, also for a disk that hangs."""
         saved: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((seq, saved))
         self._work.set()
-        await saved
+        try:
+            await asyncio.wait_for(saved, DURABLE_SECONDS)
+        except TimeoutError:
+            hangs = OSError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
+            raise NotSaved(self.folder, hangs) from None
 
     def watch(self, watcher: asyncio.Event) -> None:
         """Have ``watcher`` set at each new event, until `unwatch`."""

@@ -95,11 +95,15 @@ class Listener:
         """Accept the user's own connections, each with a protocol of ``factory``, until cancelled."""
         while True:
             accepting = asyncio.create_task(self._accept(factory), name="accept")
+            vanishing = asyncio.create_task(self._vanished(), name="watch the socket")
             try:
-                await self._vanished()
+                done, _ = await asyncio.wait({accepting, vanishing}, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                accepting.cancel()
-                await asyncio.gather(accepting, return_exceptions=True)
+                for task in (accepting, vanishing):
+                    task.cancel()
+                await asyncio.gather(accepting, vanishing, return_exceptions=True)
+            for task in done:
+                task.result()  # neither ends by itself but by a fault, which is for the owner to hear
             await self._listen_again()
 
     def stop_listening(self) -> None:
@@ -175,15 +179,14 @@ class Listener:
         while True:
             try:
                 connection, _ = await loop.sock_accept(self._socket)
+                if self._welcome(connection):
+                    await loop.connect_accepted_socket(factory, connection)
+                else:
+                    connection.close()
             except OSError as error:
                 logger.warning("could not accept a connection: %s", error)
                 # Nobody can be served until something is freed; asking again at once would only burn the CPU.
                 await asyncio.sleep(0.5 if error.errno in _OUT_OF_RESOURCES else 0)
-                continue
-            if self._welcome(connection):
-                await loop.connect_accepted_socket(factory, connection)
-            else:
-                connection.close()
 
     def _welcome(self, connection: socket.socket) -> bool:
         try:

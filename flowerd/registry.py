@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 NAME: Final = "registry.json"
 VERSION: Final = 1
 GATHER_SECONDS: Final = 1.0  # many changes are one write; who needs one at once calls `saved`
+SAVE_SECONDS: Final = 10.0
 RETRY_SECONDS: Final = 2.0
 
 
@@ -114,12 +115,13 @@ class Registry:
             self._changed()
 
     async def saved(self) -> bool:
-        """Returns when all that was put so far is on disk: True, or False when the disk refused it."""
+        """Returns when all that was put so far is on disk: True, or False when the disk refused it or hangs."""
         wanted = self._version
         while self._written < wanted:
             if self._saving is None:
                 self._saving = asyncio.create_task(self._save(), name="registry save")
-            if not await asyncio.shield(self._saving):
+            done, _ = await asyncio.wait({self._saving}, timeout=SAVE_SECONDS)
+            if not done or not done.pop().result():
                 return False
         return True
 

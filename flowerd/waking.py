@@ -8,6 +8,7 @@ import msgspec
 
 from flower.core.words import Words
 from flower_protocol.workspaces import Place, Wake
+from flowerd.identity import require_folder
 from flowerd.shared import Shared
 from flowerd.workspace import Workspace
 
@@ -24,7 +25,7 @@ class Found:
 
 
 async def look(workspace: Workspace, shared: Shared, language: str) -> Wake:
-    """The answer to ``GET /v1/wake``. Writes nothing."""
+    """The answer to ``GET /v1/wake``. Writes nothing. Raises `Refused` when the workspace is no folder."""
     loop = asyncio.get_running_loop()
     found = await loop.run_in_executor(shared.outside, _found, workspace.place)
     await workspace.standing.refresh()
@@ -54,6 +55,7 @@ def _found(place: Place) -> Found:
     from flower.stores.sqlite import last_context_of
     from flower.workflow.starter import WORK, wake_state
 
+    require_folder(place)
     workspace, run_dir = Path(place.workspace), Path(place.run_dir)
     state = wake_state(workspace, run_dir=run_dir)
     session = state["steps"].get(WORK)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,14 @@ PLAY = crew(
     Turn(text="looking", calls=[bash("echo one > one.txt")]),
     Turn(text="working", calls=[slow_once("started.txt")]),
 )
+
+
+@dataclass(frozen=True)
+class Stubborn:
+    """The daemon, and the process that it can't get rid of by asking."""
+
+    daemon: "subprocess.Popen[bytes]"
+    pid: int
 
 
 @pytest.fixture
@@ -118,28 +127,27 @@ async def test_a_second_signal_ends_it_at_once_and_the_row_is_there(
     assert [row["error"] for row in rows(Path(place.run_dir))] == ["killed-by-signal"]
 
 
-async def test_a_child_that_ignores_every_hint_keeps_nobody_waiting(
-    talk: Talk, place: Place, spawned: Spawned, tmp_path: Path
-) -> None:
-    stubborn = tmp_path / "stubborn"
-    stubborn.write_text(
-        "#!/bin/sh\ntrap '' TERM HUP INT\necho $$ > \"$PIDFILE\"\nwhile :; do sleep 1; done\n"
-    )
-    stubborn.chmod(0o700)
-    pidfile = tmp_path / "pid"
+@pytest.fixture
+async def stubborn(talk: Talk, place: Place, spawned: Spawned, tmp_path: Path) -> Stubborn:
+    """A run whose CLI ignores every hint."""
+    script, pidfile = tmp_path / "stubborn", tmp_path / "pid"
+    script.write_text("#!/bin/sh\ntrap '' TERM HUP INT\necho $$ > \"$PIDFILE\"\nwhile :; do sleep 1; done\n")
+    script.chmod(0o700)
     env = dict(os.environ) | {
-        "FLOWER_CLI": str(stubborn),
+        "FLOWER_CLI": str(script),
         "PIDFILE": str(pidfile),
         "ANTHROPIC_API_KEY": "made-up",
     }
     process = _flowerd(spawned)
     await talk.post("/v1/runs", StartRun(place=place, ask="x", environment=env), RunStarted)
     await eventually(lambda: pidfile.exists() and pidfile.read_text().strip(), timeout=20)
-    pid = int(pidfile.read_text())
+    return Stubborn(process, int(pidfile.read_text()))
 
+
+async def test_a_child_that_ignores_every_hint_keeps_nobody_waiting(stubborn: Stubborn) -> None:
     begun = time.monotonic()
-    process.terminate()
-    await eventually(lambda: process.poll() is not None)
+    stubborn.daemon.terminate()
+    await eventually(lambda: stubborn.daemon.poll() is not None)
 
     assert time.monotonic() - begun < 5
-    await eventually(lambda: not alive(pid), timeout=10)
+    await eventually(lambda: not alive(stubborn.pid), timeout=10)

@@ -3,6 +3,8 @@
 import asyncio
 import os
 import socket
+import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from flower_protocol.workspaces import Place, State, WorkspaceStatus
 from flowerd.daemon import Daemon
 from flowerd.settings import Settings
 from tests.integration.flowerd.talk import Attached, Refusal, Talk
-from tests.support.processes import descendants, eventually
+from tests.support.processes import alive, descendants, eventually
 from tests.support.runs import crew, environment, lineage, rows, slow_once, told
 
 SLOW = crew(Turn(text="working", calls=[slow_once("started.txt")]))
@@ -270,3 +272,47 @@ async def test_each_run_has_the_environment_of_its_own_client_and_nothing_of_the
     assert ("ONLY_IN_1" in first, "ONLY_IN_1" in second) == (True, False)
     assert second["HTTPS_PROXY"] == "http://127.0.0.1:2"
     assert not {"SECRET_OF_THE_DAEMON", "CLAUDECODE"} & (first.keys() | second.keys())
+
+
+STUBBORN = """#!{python}
+import json, os, signal, sys, time
+for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    signal.signal(number, signal.SIG_IGN)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("request", {{}}).get("subtype") == "initialize":
+        said = {{"subtype": "success", "request_id": asked["request_id"], "response": {{}}}}
+        print(json.dumps({{"type": "control_response", "response": said}}), flush=True)
+    elif asked["type"] == "user":
+        open(os.environ["PIDFILE"], "w").write(str(os.getpid()))
+        time.sleep(1000)
+"""
+
+
+async def test_a_child_that_ignores_every_hint_is_ended_and_the_daemon_answers_meanwhile(
+    daemon: Daemon, talk: Talk, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flowerd.workspace.STOP_SECONDS", 1.0)
+    script, pidfile = tmp_path / "stubborn", tmp_path / "pid"
+    script.write_text(STUBBORN.format(python=sys.executable))
+    script.chmod(0o700)
+    env = dict(os.environ) | {
+        "FLOWER_CLI": str(script),
+        "PIDFILE": str(pidfile),
+        "ANTHROPIC_API_KEY": "made-up",
+    }
+    await talk.post("/v1/runs", StartRun(place=place, ask="x", environment=env), RunStarted)
+    await eventually(lambda: pidfile.exists() and pidfile.read_text(), timeout=20)
+
+    stopping = asyncio.create_task(talk.post("/v1/stop", At(place=place), Done))
+    slowest, state = 0.0, State.RUNNING
+    deadline = time.monotonic() + 20
+    while state is State.RUNNING and time.monotonic() < deadline:
+        asked = time.monotonic()
+        state = (await _status(talk)).state
+        slowest = max(slowest, time.monotonic() - asked)
+    await stopping
+
+    assert (state, slowest < 1) == (State.DORMANT, True)
+    assert not alive(int(pidfile.read_text()))
+    assert [row["error"] for row in rows(Path(place.run_dir))] == ["stopped-by-human"]

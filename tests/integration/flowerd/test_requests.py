@@ -260,6 +260,26 @@ async def test_curl_works(daemon: Daemon, settings: Settings, place: Place) -> N
     assert decode(out, Failure).code == "not-running"
 
 
+async def test_a_folder_that_is_not_there_is_told_before_anybody_is_asked_anything(
+    daemon: Daemon, talk: Talk, place: Place
+) -> None:
+    with pytest.raises(Refusal) as refusal:
+        await talk.wake(Place(workspace="/fehlt", run_dir="/fehlt/runs"))
+
+    assert (refusal.value.code, refusal.value.values) == ("no-such-folder", {"path": "/fehlt"})
+
+
+async def test_the_longest_path_there_can_be_is_no_mistake(
+    daemon: Daemon, talk: Talk, tmp_path: Path
+) -> None:
+    long = "/".join(["长" * 80] * 16)  # 3,855 bytes, 11,553 characters in a query
+
+    with pytest.raises(Refusal) as refusal:
+        await talk.wake(Place(workspace=f"/{long}", run_dir=f"/{long}"))
+
+    assert refusal.value.code == "no-such-folder"
+
+
 async def _start(talk: Talk, place: Place, **options: object) -> RunStarted:
     wanted = StartRun(place=place, ask="开始", options=RunOptions(**options))  # type: ignore[arg-type]
     return await talk.post("/v1/runs", wanted, RunStarted)
