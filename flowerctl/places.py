@@ -50,6 +50,11 @@ def _resolved(path: str, complaint: str, texts: Texts) -> str:
         if resolved.exists() and not resolved.is_dir():
             raise Failed(texts(complaint, path=clean_line(path)))
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL, another encoding
-        reason = getattr(error, "strerror", None) or type(error).__name__
-        raise Failed(texts("bad_path", path=clean_line(path), reason=reason)) from error
+        raise Failed(texts("bad_path", path=clean_line(path), reason=_reason(error))) from error
     return str(resolved)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeError):
+        return "not UTF-8"
+    return clean_line(getattr(error, "strerror", None) or str(error))

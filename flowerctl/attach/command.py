@@ -40,7 +40,7 @@ class Command:
         self._environment = environment
         self._place = place_of(invocation.workspace, invocation.run_dir, texts)
         self._client = Client(socket_path(environment))
-        self._input = StandardInput()
+        self._input = StandardInput(closed=sys.stdin is None)
         self._expecting = False
         self._typing = sys.stdin is not None and sys.stdin.isatty()
         self._transcript = Transcript(

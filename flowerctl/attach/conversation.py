@@ -1,33 +1,16 @@
-"""One attachment as the person means it: it outlives connections, and knows what was said and what was heard.
-
-Events come in by number, each shown once, whatever happens to the connection. Words go out with an id of their own
-and are kept until the daemon has accepted them; after a reconnect they are said again, and count once.
-"""
+"""One attachment as the person means it: it outlives connections, and shows each event once whatever happens."""
 
 import asyncio
-import uuid
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
 from flower_protocol.codec import BadFrame
-from flower_protocol.control import (
-    Accepted,
-    Answer,
-    Changed,
-    Failure,
-    FromClient,
-    Happened,
-    Interrupt,
-    Resume,
-    Say,
-    Seen,
-    Stop,
-)
+from flower_protocol.control import Accepted, Changed, Failure, Happened, Say, Seen
 from flower_protocol.events import EventRecord
 from flower_protocol.handshake import Hello, Snapshot, Welcome
 from flower_protocol.workspaces import Place, State, WorkspaceStatus
+from flowerctl.attach.outbox import Outbox
 from flowerctl.attach.outcome import End, Outcome
 from flowerctl.attach.surface import Surface
 from flowerctl.attachment import Attachment, Lost
@@ -37,11 +20,11 @@ from flowerctl.output import Style
 
 CHUNK: Final = 100  # events shown in one go: between two of them the keyboard gets its turn
 SEEN_SECONDS: Final = 0.5
-DRAIN_SECONDS: Final = 5.0
-_HOPELESS: Final = frozenset(
-    {"bad-frame", "too-large", "client-older", "daemon-older"}
-)  # another try won't help
 SETTLE_SECONDS: Final = 1.5  # a daemon that just came up may be about to go on with the run by itself
+DRAIN_SECONDS: Final = 5.0
+LEAVE_SECONDS: Final = 1.0  # for the last words to arrive; leaving waits for nobody longer
+# The connection is closed over these, and another one would be too.
+_HOPELESS: Final = frozenset({"bad-frame", "too-large", "client-older", "daemon-older"})
 
 
 class Conversation:
@@ -74,14 +57,9 @@ class Conversation:
         self._cursor = cursor
         self._who = who
         self._reported = cursor or 0
-        self._outbox: deque[FromClient] = deque()
-        self._unaccepted: dict[str, Say | Answer] = {}
-        self._unheard_resume: Resume | None = None
+        self._outbox = Outbox()
         self._hold_awaited = False
-        self._own_words: set[str] = set()
-        self._resumed_with: list[str] = []
         self._ended: EventRecord | None = None
-        self._work = asyncio.Event()
         self._settling: asyncio.TimerHandle | None = None
         self._showing = False
 
@@ -89,30 +67,22 @@ class Conversation:
 
     def say(self, text: str) -> None:
         """A remark; its receipt is shown when the daemon has it on disk."""
-        words = Say(text=text, id=uuid.uuid4().hex)
-        self._own_words.add(words.id)
-        self._unaccepted[words.id] = words
-        self._post(words)
+        self._outbox.say(text)
 
     def answer(self, question_id: str, text: str) -> None:
-        reply = Answer(question_id=question_id, text=text)
-        self._unaccepted[question_id] = reply
-        self._post(reply)
+        self._outbox.answer(question_id, text)
 
     def interrupt(self) -> None:
         self.on_hold = self._hold_awaited = True
-        self._post(Interrupt())
+        self._outbox.interrupt()
 
     def go_on(self, text: str) -> None:
         """Ends the hold, with the words if there are any."""
         self.on_hold = self._hold_awaited = False
-        if text:
-            self._resumed_with.append(text)
-        self._unheard_resume = Resume(text=text)
-        self._post(self._unheard_resume)
+        self._outbox.resume(text)
 
     def stop(self) -> None:
-        self._post(Stop())
+        self._outbox.stop()
 
     def finish(self, outcome: Outcome) -> None:
         """Ends the attachment; the first outcome counts."""
@@ -121,10 +91,7 @@ class Conversation:
 
     def unsent(self) -> tuple[str, ...]:
         """The words that no daemon has accepted."""
-        words = [said.text for said in self._unaccepted.values() if said.text]
-        if self._unheard_resume is not None and self._unheard_resume.text:
-            words.append(self._unheard_resume.text)
-        return tuple(words)
+        return self._outbox.unsent()
 
     # -- one connection
 
@@ -164,29 +131,22 @@ class Conversation:
 
     def _begin(self, welcome: Welcome) -> None:
         self.connected = True
-        again = [said for said in self._unaccepted.values() if said not in self._outbox]
-        self._outbox.extendleft(reversed(again))
-        if self._unheard_resume is not None and self._unheard_resume not in self._outbox:
-            # That hold has ended with its connection; words that may not have been heard are a remark now.
-            resume, self._unheard_resume = self._unheard_resume, None
-            if resume.text:
-                self.say(resume.text)
-        if Interrupt() not in self._outbox:
+        self._outbox.begin_again()
+        if not self._outbox.interrupts:
             self._hold_awaited = False  # a hold ends with the connection that asked for it
-        self._work.set()
         self._stands(welcome.status)
         self.when_connected()
 
     async def _send_all(self, attachment: Attachment) -> None:
         while True:
-            while self._outbox:
-                await attachment.send(self._outbox[0])
-                self._outbox.popleft()
+            while (message := self._outbox.first()) is not None:
+                await attachment.send(message)
+                self._outbox.sent()
             await self._report(attachment)
-            self._work.clear()
+            self._outbox.work.clear()
             with suppress(TimeoutError):  # looks again now and then for what has been shown meanwhile
                 async with asyncio.timeout(SEEN_SECONDS):  # not wait_for: it can swallow a cancellation
-                    await self._work.wait()
+                    await self._outbox.work.wait()
 
     async def _report(self, attachment: Attachment) -> None:
         if self._cursor is not None and self._cursor > self._reported:
@@ -195,8 +155,9 @@ class Conversation:
 
     async def _take_leave(self, attachment: Attachment) -> None:
         with suppress(Lost, TimeoutError):
-            async with asyncio.timeout(1.0):  # leaving waits for nobody
+            async with asyncio.timeout(LEAVE_SECONDS):
                 await self._report(attachment)
+                await self._outbox.emptied()  # words typed just before are still accepted
 
     async def _receive_all(self, attachment: Attachment) -> None:
         while True:
@@ -252,13 +213,12 @@ class Conversation:
 
     def _own(self, event: EventRecord) -> bool:
         # What was typed here stands on the screen already, with its receipt.
-        if event.kind == "remark" and event.payload.get("id") in self._own_words:
+        if event.kind == "remark" and self._outbox.owns(event):
             return True
         if event.payload.get("who") != self._who or not self._who:
             return False
-        if event.kind == "remark" and event.text in self._resumed_with:
-            # The daemon makes a remark, with an id of its own, of the words that end a hold.
-            self._resumed_with.remove(event.text)
+        if event.kind == "remark" and self._outbox.ended_a_hold(event.text):
+            # The daemon makes a remark of them, with an id of its own.
             self._surface.tell(self._texts("received"), Style.GOOD)
             return True
         return event.kind == "interrupted" and self._hold_awaited
@@ -274,10 +234,10 @@ class Conversation:
             case "interrupted":
                 self._hold_awaited, self.on_hold = False, True
             case "resumed":
-                self._unheard_resume = None
+                self._outbox.heard_resume()
                 self._hold_ends()
             case "ask" if event.payload.get("state") != "asked":
-                self._unaccepted.pop(str(event.payload.get("id")), None)  # answered, here or elsewhere
+                self._outbox.settled(str(event.payload.get("id")))  # answered, here or elsewhere
             case _:
                 pass
 
@@ -311,12 +271,11 @@ class Conversation:
         self.finish(Outcome(end, event=self._ended, reason=self.status.error or "?" if failed else ""))
 
     def _accepted(self, said_id: str) -> None:
-        said = self._unaccepted.pop(said_id, None)
-        if isinstance(said, Say):
+        if isinstance(self._outbox.settled(said_id), Say):
             self._surface.tell(self._texts("received"), Style.GOOD)
 
     def _failed(self, failure: Failure) -> None:
-        said = self._unaccepted.pop(failure.id, None)
+        said = self._outbox.settled(failure.id)
         if said is None:
             self._refused(failure)
             return
@@ -328,11 +287,5 @@ class Conversation:
             raise Lost(orderly=True)
         if failure.code in _HOPELESS:
             self.finish(Outcome(End.REFUSED, error=Refused(failure)))
-        elif (
-            failure.code != "not-running"
-        ):  # an interrupt or a stop that came too late: the end is on its way
+        elif failure.code != "not-running":  # that is an order which came too late: the end is on its way
             self._surface.tell(f"! {self._explain(failure)}", Style.WARN)
-
-    def _post(self, message: FromClient) -> None:
-        self._outbox.append(message)
-        self._work.set()

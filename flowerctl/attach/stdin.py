@@ -14,10 +14,10 @@ _LONGEST_LINE: Final = 1024 * 1024  # more than a person says; the rest of it is
 class StandardInput:
     """Reads the descriptor itself: Python's own reader would take more than a line, and hold a lock at exit."""
 
-    def __init__(self, descriptor: int = 0) -> None:
+    def __init__(self, descriptor: int = 0, *, closed: bool = False) -> None:
         self._descriptor = descriptor
         self._pending = b""
-        self.ended = False
+        self.ended = closed  # the number may belong to another file by now
 
     def line(self, timeout: float | None) -> str | None:
         """The next line, without its end; None when there is none within ``timeout`` seconds, or none any more."""

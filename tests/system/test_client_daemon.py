@@ -211,3 +211,94 @@ def test_status_answers_in_a_blink(household: HouseholdFactory) -> None:
         return time.perf_counter() - since
 
     assert min(once() for _ in range(5)) < 0.5  # a tenth of a second on an idle machine
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_daemon_gets_no_credential_of_the_shell_that_started_it(household: HouseholdFactory) -> None:
+    home = household(thinking(0))
+    home.environment |= {"SECRET_X": "made-up-secret", "HTTPS_PROXY": "http://127.0.0.1:9"}
+
+    done = home.flower("做点事", folder=home.folder())
+
+    assert done.returncode == 0, done.stderr
+    environment = Path(f"/proc/{home.daemon()}/environ").read_bytes()
+    assert b"HOME=" in environment
+    for name in (b"SECRET_X", b"ANTHROPIC_", b"PROXY"):
+        assert name not in environment
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs to be two users")
+def test_a_socket_of_another_user_is_not_spoken_to(household: HouseholdFactory) -> None:
+    home = household()
+    folder = Path(os.environ["TMPDIR"])
+    for each in (folder.parent, folder):
+        each.chmod(0o777)
+    path = folder / "stranger.sock"
+    stranger = (
+        "import os, socket, sys; os.setuid(65534); s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]);"
+        "os.chmod(sys.argv[1], 0o777); s.listen(); c, _ = s.accept(); print(c.recv(1000)); sys.stdout.flush()"
+    )
+    listening = home.spawned.start(
+        [sys.executable, "-c", stranger, path], stdout=subprocess.PIPE, text=True, cwd=Path("/")
+    )
+    wait_until(path.exists)
+    home.environment["FLOWER_SOCKET"] = str(path)
+
+    done = home.flower("做点事", folder=home.folder())
+
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "别的用户" in done.stderr
+    assert listening.communicate(timeout=10)[0] == "b''\n"
+
+
+def test_a_folder_can_be_shown_and_the_log_read(household: HouseholdFactory) -> None:
+    home = household(thinking(0))
+    folder = home.folder()
+    assert home.flower("做点事", folder=folder).returncode == 0
+
+    shown = home.flowerctl("show", "work")
+    as_json = json.loads(home.flowerctl("show", "work", "--json").stdout)
+
+    assert str(folder) in shown.stdout and "睡着" in shown.stdout
+    assert as_json == home.workspace(folder)
+    assert "serves" in home.flowerctl("logs").stdout
+
+
+def test_the_log_is_followed_until_ctrl_c(household: HouseholdFactory) -> None:
+    home = household(thinking(0))
+    assert home.flowerctl("daemon", "start").returncode == 0
+    log = Path(os.environ["XDG_STATE_HOME"]) / "flower" / "flowerd.log"
+    following = home.spawned.start(
+        [COMMANDS / "flowerctl", "logs", "-f"], env=home.environment, stdout=subprocess.PIPE, text=True
+    )
+    assert following.stdout is not None
+    assert "serves" in following.stdout.readline()
+
+    with log.open("a") as more:
+        more.write("a \x1b[31mnew line\n")
+
+    assert following.stdout.readline() == "a new line\n"
+    following.send_signal(signal.SIGINT)
+    assert following.wait(10) == 0
+
+
+def test_forgetting_a_folder_touches_none_of_its_files(household: HouseholdFactory) -> None:
+    home = household(thinking(0))
+    folder = home.folder()
+    assert home.flower("做点事", folder=folder).returncode == 0
+
+    assert home.flowerctl("forget", str(folder)).returncode == 0
+
+    assert home.workspace(folder) == {}
+    assert (folder / "runs" / "manifest.json").exists()
+
+
+def test_a_restart_leaves_a_daemon_that_answers(household: HouseholdFactory) -> None:
+    home = household(thinking(0))
+    assert home.flowerctl("daemon", "start").returncode == 0
+    first = home.daemon()
+
+    restarted = home.flowerctl("daemon", "restart")
+
+    assert restarted.returncode == 0, restarted.stderr
+    assert home.daemon() != first and not alive(first)

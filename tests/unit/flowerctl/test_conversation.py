@@ -557,3 +557,15 @@ async def test_ones_own_interrupt_of_another_day_is_shown_again() -> None:
     await talk.hear(Snapshot(generation="g1", last_seq=2, events=past))
 
     assert shown(talk) == [1, 2]
+
+
+async def test_words_typed_just_before_leaving_are_waited_for() -> None:
+    talk = Talk()
+    line = await talk.connect()
+    talk.dialogue.line("最后一句")
+    talk.dialogue.leave()
+    await eventually(lambda: line.of(Say))
+    await talk.hear(Accepted(id=line.of(Say)[0].id))
+    await talk.end()
+
+    assert talk.conversation.unsent() == ()
