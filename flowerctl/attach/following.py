@@ -32,20 +32,21 @@ async def follow(
 ) -> None:
     """Returns when the conversation has its outcome. Raises what the surface raises."""
     version = installed_version()
-    tries, left = 0, False
+    tries, left, missed = 0, False, False
     while not conversation.outcome.done():
         since = time.monotonic()
         try:
             if tries and not left:
                 await _in_a_thread(partial(ensure, environment))
             async with attach(path, conversation.hello(version)) as (attachment, welcome):
-                if tries:
+                if missed:
                     surface.tell(texts("reconnected"), Style.GOOD)
+                missed = False
                 await conversation.converse(attachment, welcome)
             return
         except Lost as lost:
             # Who took leave was told to: it is not for this client to start another one.
-            left, failure = lost.orderly, None
+            left, missed, failure = lost.orderly, True, None
             tries = 0 if time.monotonic() - since > STEADY_SECONDS else tries
             surface.tell(texts("daemon_gone"), Style.WARN)
         except (Refused, NotOurs) as error:

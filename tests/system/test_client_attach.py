@@ -192,8 +192,10 @@ def test_half_typed_words_stay_while_events_scroll_by(
     for number in range(40):
         pretend.do(pretend.daemon.happen("text", f"第 {number} 段"))
 
-    last = screen.wait_for_screen(lambda text: "第 39 段" in text).rstrip().splitlines()[-1]
-    assert last == WORDS + "半截话"
+    def kept(text: str) -> bool:
+        return "第 39 段" in text and text.rstrip().endswith("\n" + WORDS + "半截话")
+
+    screen.wait_for_screen(kept)
     screen.line("说完了")
     wait_until(lambda: pretend.heard(Say))
     assert pretend.heard(Say)[0].text == "半截话说完了"
@@ -487,3 +489,38 @@ def test_what_was_shown_is_reported_as_seen(pretend: Pretending, folder: Path) -
 
     assert process.wait(20) == 0
     assert pretend.heard(Seen)[-1].seq == len(pretend.daemon.events)
+
+
+@pytest.mark.parametrize("attached", [True, False])
+def test_a_terminated_client_puts_the_terminal_back(
+    attached: bool, flower: Callable[..., Terminal], pretend: Pretending
+) -> None:
+    if attached:
+        running(pretend)
+    screen = flower()
+    screen.read_until("直接说" if attached else "要做什么")
+    wait_until(lambda: not cooked(screen))
+
+    screen.process.terminate()
+    screen.process.wait(10)
+
+    assert cooked(screen)
+    assert "Traceback" not in screen.text()
+    assert pretend.heard(Stop) == [] and pretend.daemon.started == []
+
+
+def test_a_window_that_is_made_narrow_gets_narrow_lines(
+    flower: Callable[..., Terminal], pretend: Pretending
+) -> None:
+    running(pretend)
+    screen = flower(columns=100)
+    screen.read_until("直接说")
+    screen.resize(50, 30)
+    pretend.do(pretend.daemon.happen("text", "字" * 60))
+    screen.read_until("字" * 10)
+    pretend.do(pretend.daemon.happen("text", "末了"))
+    screen.read_until("末了")
+
+    lines = [line for line in screen.text().splitlines() if set(line.strip()) == {"字"}]
+    assert len(lines) == 3
+    assert all(len(line.strip()) <= 24 for line in lines)

@@ -79,7 +79,7 @@ def test_the_daemons_death_is_said_within_a_second_and_the_next_flower_goes_on(
     folder = home.folder()
     begun(home, folder)
     with home.terminal(folder=folder) as screen:
-        screen.read_until("直接说", timeout=20)
+        screen.read_until("== 干活", timeout=20)
         screen.send("还没说完的话")
         screen.wait_for_screen(lambda text: "还没说完的话" in text)
         daemon = home.daemon()
@@ -103,7 +103,7 @@ def test_a_daemon_that_is_told_to_end_is_not_started_again_by_its_clients(
     folder = home.folder()
     begun(home, folder)
     with home.terminal(folder=folder) as screen:
-        screen.read_until("直接说", timeout=20)
+        screen.read_until("== 干活", timeout=20)
 
         stopped = home.flowerctl("daemon", "stop")
 
