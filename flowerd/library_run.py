@@ -73,7 +73,11 @@ class LibraryRun:
         self._live.pause()
 
     def resume(self, text: str) -> None:
-        self._live.resume(text)
+        # In two orders: if nothing is on hold by now, `resume` does nothing, and the words must not go with it.
+        # The words first: held, they are in the very prompt that goes on.
+        if text:
+            self._live.say(text)
+        self._live.resume()
 
     def stop(self) -> None:
         self._live.stop()

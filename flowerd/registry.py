@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 NAME: Final = "registry.json"
 VERSION: Final = 1
-GATHER_SECONDS: Final = 1.0  # many changes are one write; who needs one at once calls `saved`
+GATHER_SECONDS: Final = 5.0  # many changes are one write; who needs one at once calls `saved`
 SAVE_SECONDS: Final = 10.0
 RETRY_SECONDS: Final = 2.0
 

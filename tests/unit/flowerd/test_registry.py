@@ -54,7 +54,10 @@ async def test_what_was_put_is_there_after_a_restart(tmp_path: Path, pool: Threa
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_change_reaches_the_disk_by_itself(tmp_path: Path, pool: ThreadPoolExecutor) -> None:
+async def test_a_change_reaches_the_disk_by_itself(
+    tmp_path: Path, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry_module, "GATHER_SECONDS", 0.01)
     registry = _opened(tmp_path / "registry.json", pool)
     saving = asyncio.create_task(registry.keep_saving())
 
@@ -119,6 +122,7 @@ async def test_a_disk_that_refuses_is_tried_again(
     tmp_path: Path, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry_module, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(registry_module, "GATHER_SECONDS", 0.01)
     folder = tmp_path / "state"
     folder.write_text("in the way")
     registry = _opened(folder / "registry.json", pool)
