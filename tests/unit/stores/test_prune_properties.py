@@ -305,12 +305,10 @@ def test_all_that_was_said_stays_and_thinking_is_never_changed(
 ) -> None:
     kept = {entry["uuid"]: entry for entry in prune(entries, policy)[0] if entry.get("uuid")}
 
-    seen = set()
-    for entry in entries:
+    for entry in without_second_ones(entries):
         uuid = entry.get("uuid")
-        if entry.get("type") != "assistant" or not uuid or uuid in seen or is_api_error(entry):
+        if entry.get("type") != "assistant" or not uuid or is_api_error(entry):
             continue
-        seen.add(uuid)
         if blocks([entry], "text"):
             assert blocks([kept[uuid]], "text") == blocks([entry], "text")
         if blocks([entry], "thinking") and uuid in kept:
