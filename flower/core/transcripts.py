@@ -13,8 +13,9 @@ only the CLI's working copy.
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +26,7 @@ from flower.core.lease import Lease, wait_for_child
 from flower.core.words import Words
 
 Entry = dict[str, Any]
+BATCH = 100  # entries in one transaction
 HEALED = "heal-"  # entries that pruning made up for a resume: in the CLI's file, never in the store
 
 
@@ -33,7 +35,7 @@ class Archive(Protocol):
 
     def load_sync(self, key: Any) -> list[Entry] | None: ...
 
-    def entries(self, key: Any) -> list[Entry]: ...
+    def pages(self, key: Any) -> Iterator[list[Entry]]: ...
 
     def append_sync(self, key: Any, entries: list[Entry]) -> None: ...
 
@@ -83,12 +85,11 @@ class ClaudeFolder:
         """
         taken = 0
         for file, key in list(self._files_of(session_id)):
-            entries, damaged = _read(file)
-            missing = _missing(entries, archive.entries(key))
-            if missing:
+            transcript = _Transcript(file)
+            for missing in transcript.beyond(archive.pages(key)):
                 archive.append_sync(key, missing)
-            taken += len(missing)
-            if damaged:
+                taken += len(missing)
+            if transcript.damaged:
                 set_aside(file)
             else:
                 file.unlink(missing_ok=True)
@@ -179,44 +180,63 @@ def _line(entry: Entry) -> bytes:
     return json.dumps(entry, separators=(",", ":")).encode() + b"\n"
 
 
-def _read(file: Path) -> tuple[list[Entry], bool]:
-    """The entries of a transcript file, and whether a line other than a half-written last one was unreadable."""
-    entries, damaged = [], False
-    lines = file.read_bytes().split(b"\n")
-    for number, line in enumerate(lines):
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            damaged = damaged or number < len(lines) - 1
-            continue
-        if isinstance(entry, dict):
-            entries.append(entry)
-    return entries, damaged
+class _Transcript:
+    """A transcript file, read line by line: it may be larger than the memory that a run should take."""
 
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self.damaged = False
+        """A line other than a half-written last one was unreadable; known when all of it was read."""
 
-def _missing(entries: list[Entry], stored: list[Entry]) -> list[Entry]:
-    """The entries that the store lacks, in order.
+    def beyond(self, stored: Iterable[list[Entry]]) -> Iterator[list[Entry]]:
+        """The entries that ``stored`` lacks, in order, in batches.
 
-    An entry with a uuid is known by it. One without is known by its content, and counted, for two of the same
-    content may both be real.
-    """
-    known = {entry["uuid"] for entry in stored if entry.get("uuid")}
-    anonymous = Counter(_content(entry) for entry in stored if not entry.get("uuid"))
-    missing = []
-    for entry in entries:
-        uuid = entry.get("uuid")
-        if uuid:
-            if uuid not in known and not str(uuid).startswith(HEALED):
+        An entry with a uuid is known by it. One without is known by its content, and counted, for two of the
+        same content may both be real.
+        """
+        known: set[str] = set()
+        anonymous: Counter[bytes] = Counter()
+        for page in stored:
+            for entry in page:
+                if entry.get("uuid"):
+                    known.add(entry["uuid"])
+                else:
+                    anonymous[_content(entry)] += 1
+        batch = []
+        for entry in self._entries():
+            uuid = entry.get("uuid")
+            if uuid:
+                if uuid in known or str(uuid).startswith(HEALED):
+                    continue
                 known.add(uuid)
-                missing.append(entry)
-        elif anonymous[_content(entry)] > 0:
-            anonymous[_content(entry)] -= 1
-        else:
-            missing.append(entry)
-    return missing
+            elif anonymous[content := _content(entry)] > 0:
+                anonymous[content] -= 1
+                continue
+            batch.append(entry)
+            if len(batch) == BATCH:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def _entries(self) -> Iterator[Entry]:
+        unreadable = False
+        with self._file.open("rb") as lines:
+            for line in lines:
+                self.damaged = self.damaged or unreadable
+                unreadable = False
+                if not line.strip():
+                    continue
+                try:
+                    entry = json.loads(line)
+                except ValueError:
+                    unreadable = True
+                    continue
+                if isinstance(entry, dict):
+                    yield entry
+            # The last line was cut off by a kill; a whole one that can't be read is damage.
+            self.damaged = self.damaged or (unreadable and line.endswith(b"\n"))
 
 
-def _content(entry: Entry) -> str:
-    return json.dumps(entry, sort_keys=True)
+def _content(entry: Entry) -> bytes:
+    return sha256(json.dumps(entry, sort_keys=True).encode()).digest()

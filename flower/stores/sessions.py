@@ -8,7 +8,7 @@ sees queued entries like stored ones. The coroutines do all their work on other 
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -30,7 +30,7 @@ _READ_SECONDS = 50.0
 _PATIENCE_SECONDS = 90.0
 _PAUSE_SECONDS = 0.02
 # Rows read under one hold of the lock.
-_PAGE = 1000
+_PAGE = 100  # entries; one may be a megabyte, and a page is in memory whole
 
 _T = TypeVar("_T")
 
@@ -165,6 +165,13 @@ class QueuedSessionStore:
         with collector_paused():
             return self._entries(TranscriptKey.of(key))
 
+    def pages(self, key: Mapping[str, Any]) -> Iterator[list[Entry]]:
+        """The transcript verbatim, in order, a part at a time: for who need not have it in memory whole. Blocking.
+
+        An entry that is being written meanwhile may come twice.
+        """
+        return self._pages(TranscriptKey.of(key))
+
     def subkeys(self, key: Mapping[str, Any]) -> list[str]:
         """The subpaths of a session's other transcripts, sorted."""
         session = TranscriptKey.of(key)[:2]
@@ -210,14 +217,19 @@ class QueuedSessionStore:
         return self._entries(key) or None
 
     def _entries(self, key: TranscriptKey) -> list[Entry]:
-        found: list[Entry] = []
+        *stored, queued = self._pages(key)
+        found = [entry for page in stored for entry in page]
+        return found + _unknown(queued, found) if queued else found
+
+    def _pages(self, key: TranscriptKey) -> Iterator[list[Entry]]:
+        """What is stored, part by part, and last what is queued behind it (often nothing)."""
         last = -1
         queued: list[Entry] | None = None
         while queued is None:
             rows, queued = self._locked(partial(self._page, key, last))
-            found.extend(entry for _, payload in rows if (entry := decode(payload)) is not None)
+            yield [entry for _, payload in rows if (entry := decode(payload)) is not None]
             last = rows[-1][0] if rows else last
-        return found + _unknown(queued, found) if queued else found
+        yield queued
 
     def _page(self, key: TranscriptKey, after: int) -> tuple[list[tuple[int, bytes]], list[Entry] | None]:
         """The rows that follow, and with the last of them what is queued behind them."""
