@@ -23,7 +23,7 @@ check: $(VENV)/.dev-stamp
 	@report=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$report"; exit 1; }
 
 bench: $(VENV)/.dev-stamp
-	@$(BIN)/python -m pytest --no-header -q -s tests/bench
+	@$(BIN)/python -m tests.bench
 
 clean:
 	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
