@@ -230,7 +230,7 @@ class Conversation:
                 self._hold_ends()
             case "run_ended":
                 self._ended = event
-                self._hold_awaited = self.on_hold = False
+                self._hold_ends()
             case "interrupted":
                 self._hold_awaited, self.on_hold = False, True
             case "resumed":

@@ -12,7 +12,7 @@ from typing import Final
 
 from flower_protocol.events import EventRecord
 from flowerctl import figures
-from flowerctl.attach.view import View, cost_of_turn, level_of, number
+from flowerctl.attach.view import View, level_of, number
 from flowerctl.output import Line, Style
 from flowerctl.sanitize import clean, clean_line
 from flowerctl.width import columns, cut, wrap
@@ -127,11 +127,11 @@ def _result(event: EventRecord, view: View) -> Lines:
         if view.interrupted and not view.verbose:
             return ()  # that it broke off was asked for, and said
         return said("x", view.texts("turn_failed", reason=event.text), view, Style.BAD)
-    facts = [view.texts("turns", count=int(number(event.payload.get("num_turns"))))]
-    cost = cost_of_turn(view, event)
-    if cost is not None:
-        facts.append(f"${figures.dollars(cost)}")
-    facts.append(view.texts("elapsed", time=figures.duration(view.elapsed(event))))
+    facts = [
+        view.texts("turns", count=int(number(event.payload.get("num_turns")))),
+        f"${figures.dollars(number(event.payload.get('cost_usd')))}",
+        view.texts("elapsed", time=figures.duration(view.elapsed(event))),
+    ]
     return said("+", " · ".join(facts), view, Style.GOOD)
 
 

@@ -416,8 +416,8 @@ async def test_what_happened_before_the_press_does_not_end_its_hold() -> None:
     talk = Talk()
     talk.dialogue.ctrl_c()
     line = await talk.connect()
-    past = (event(1, "run_started"), event(2, "resumed"))
-    await talk.hear(Snapshot(generation="g1", last_seq=2, events=past))
+    past = (event(1, "resumed"), event(2, "run_ended", outcome="done"), event(3, "run_started"))
+    await talk.hear(Snapshot(generation="g1", last_seq=3, events=past))
     talk.dialogue.ctrl_c()
     await eventually(lambda: line.of(Stop))
 
