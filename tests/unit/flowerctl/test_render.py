@@ -101,27 +101,11 @@ def test_the_level_follows_a_text_of_the_main_thread_once_it_has_changed() -> No
     assert shown(said, level=36800, **view) == ["  好了"]
 
 
-def test_a_turn_costs_what_it_added_to_its_session() -> None:
+def test_the_end_of_a_turn_says_what_it_took() -> None:
     view = advance(View(texts=Texts("zh"), width=80), an_event("run_started", at=0.0))
-    first = an_event("result", session_id="s", cost_usd=0.5, num_turns=3, at=10.0)
-    second = an_event("result", session_id="s", cost_usd=1.03, num_turns=9, at=362.0)
+    ended = an_event("result", session_id="s", cost_usd=0.53, num_turns=9, at=362.0)
 
-    view = advance(view, first)
-
-    assert [line.text for line in render(second, view)] == ["  + 完成 9 轮 · $0.53 · 用时 6:02"]
-
-
-def test_the_first_turn_of_a_resumed_session_names_no_cost_but_the_next_does() -> None:
-    view = View(texts=Texts("zh"), width=80)
-    for past in (an_event("run_started"), an_event("step", "干活", resumed=True)):
-        view = advance(view, past)
-    first = an_event("result", session_id="s", cost_usd=1.45, num_turns=2, at=60.0)
-    second = an_event("result", session_id="s", cost_usd=1.55, num_turns=1, at=120.0)
-
-    assert [line.text for line in render(first, view)] == ["  + 完成 2 轮 · 用时 1:00"]
-    assert [line.text for line in render(second, advance(view, first))] == [
-        "  + 完成 1 轮 · $0.10 · 用时 2:00"
-    ]
+    assert [line.text for line in render(ended, view)] == ["  + 完成 9 轮 · $0.53 · 用时 6:02"]
 
 
 def test_a_question_lists_its_options_and_what_is_left_to_ask() -> None:
