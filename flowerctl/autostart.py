@@ -2,16 +2,18 @@
 
 import fcntl
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from flower_protocol.paths import socket_path, state_dir
 from flowerctl.client import Client
+
+if TYPE_CHECKING:
+    import subprocess  # loaded when a daemon has to be started: most commands find one
 
 IDLE_EXIT_SECONDS: Final = 3600  # started by a client it ends by itself; under a service manager it stays
 PATIENCE_SECONDS: Final = 15.0
@@ -24,7 +26,7 @@ _KEPT: Final = frozenset(
 )
 _KEPT_PREFIXES: Final = ("LC_", "XDG_", "PYTHON")
 
-_started: list[subprocess.Popen[bytes]] = []
+_started: "list[subprocess.Popen[bytes]]" = []
 
 
 class CannotStart(Exception):
@@ -82,7 +84,9 @@ def _start(client: Client, environment: Mapping[str, str], deadline: float) -> N
         pause = min(pause * 1.5, _LONGEST_PAUSE)
 
 
-def _spawn(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _spawn(environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    import subprocess
+
     command = [sys.executable, "-m", "flowerd", "--idle-exit", str(IDLE_EXIT_SECONDS)]
     try:
         process = subprocess.Popen(
@@ -149,6 +153,8 @@ def _last_words(log: Path, since: int) -> str:
 
 
 def _import_error(environment: Mapping[str, str]) -> str:
+    import subprocess
+
     # It died before it had a log: its own stderr went nowhere, so it is asked once more.
     command = [sys.executable, "-c", "import flowerd.main"]
     try:

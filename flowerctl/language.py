@@ -52,10 +52,6 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "(在等标准输入给一行诉求;没有就按 Ctrl-C)",
             "(waiting for a request, one line on standard input; Ctrl-C if there is none)",
         ),
-        "no_terminal": (
-            "! 标准输入不是终端,没人能回答提问。想让它自己判断就加 --timeout 0",
-            "! standard input is no terminal, nobody can answer questions. Add --timeout 0 to let it decide itself",
-        ),
         "two_trees": (
             "! -w 指了别的文件夹,但运行记录还是写在当前目录:{run_dir}。想放在一起就加 -r {suggestion}",
             "! -w names another folder, but the run is kept under the current one: {run_dir}. "

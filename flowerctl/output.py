@@ -1,7 +1,6 @@
 """Lines on their way out: what a line is, which colour it may have, and the two streams it can go to."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -45,6 +44,8 @@ def colourful(stream: TextIO, environment: Mapping[str, str]) -> bool:
 
 def terminal_columns() -> int:
     """The width of the terminal on stdout; 80 when there is none."""
+    import shutil
+
     return shutil.get_terminal_size((80, 24)).columns
 
 

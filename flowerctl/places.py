@@ -1,7 +1,6 @@
 """Which workspace is meant, and how a person gets back to it."""
 
 import os
-import shlex
 from pathlib import Path
 
 from flower_protocol.workspaces import Place
@@ -28,6 +27,8 @@ def here(texts: Texts) -> Path:
 
 def way_back(place: Place) -> str:
     """The command that attaches to ``place``, from wherever it is typed."""
+    import shlex
+
     workspace, run_dir = clean_line(place.workspace), clean_line(place.run_dir)
     if place.run_dir == os.path.join(place.workspace, "runs"):
         return f"cd {shlex.quote(workspace)} && flower"

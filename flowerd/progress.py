@@ -15,6 +15,12 @@ def advanced(record: Record, draft: Draft) -> Record:
     return msgspec.structs.replace(record, **changes) if changes else record
 
 
+def cost_of(draft: Draft) -> float:
+    """What the event says was spent since the last one that said so, in US dollars."""
+    cost = draft.payload.get("cost_usd") if draft.kind == "result" else None
+    return float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else 0.0
+
+
 def _changes(record: Record, kind: str, text: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     match kind:
         case "step":

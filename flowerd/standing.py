@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from flower_protocol.workspaces import Place, WorkspaceStatus
-from flowerd.progress import advanced
+from flowerd.progress import advanced, cost_of
 from flowerd.registry import Record
 from flowerd.shared import Shared
 from flowerd.snapshot import Position
@@ -53,6 +53,7 @@ class Standing:
         self._known = record is not None
         self._timer: asyncio.TimerHandle | None = None
         self._cost = 0.0
+        self._spending = 0.0  # by the run in flight, whose rows aren't in the manifest yet
         self.record = record or _blank(place)
         self._touched = self.record.updated_at
         self.published = Published(0, 0, self.status())
@@ -65,7 +66,7 @@ class Standing:
         )
 
     def status(self) -> WorkspaceStatus:
-        """As of now, but for the cost, which is as of the last `refresh`."""
+        """As of now; the cost is that of the last `refresh`, and what the run in flight has reported since."""
         record = self.record
         return WorkspaceStatus(
             workspace=record.workspace,
@@ -79,7 +80,7 @@ class Standing:
             session_id=record.session_id,
             context=record.context,
             window=record.window,
-            cost_usd=self._cost,
+            cost_usd=round(self._cost + self._spending, 6),
             checks=record.checks,
             clients=len(self.clients),
             rehearse=record.rehearse,
@@ -96,8 +97,9 @@ class Standing:
                 cost = await loop.run_in_executor(shared.outside, shared.costs.of, Path(self.place.run_dir))
         except TimeoutError:
             return
-        if cost != self._cost:
-            self._cost = cost
+        spending = self._spending if self.record.state.active else 0.0
+        if (cost, spending) != (self._cost, self._spending):
+            self._cost, self._spending = cost, spending
             self.publish_soon()
 
     def move(self, move: Move, **changes: Any) -> None:
@@ -110,11 +112,14 @@ class Standing:
     def advance(self, draft: Draft) -> None:
         """Take from an event what it tells."""
         self._touched = self._shared.clock()
-        record = advanced(self.record, draft)
+        record, spent = advanced(self.record, draft), cost_of(draft)
+        self._spending += spent
         if record != self.record:
             self.record = record
             self._put()
-            self.publish_soon()
+        elif not spent:
+            return
+        self.publish_soon()
 
     def saw(self, position: Position) -> None:
         """A client has shown all events up to ``position``: a hint for the next one, no promise."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.daemons import end_daemon
 from tests.support.processes import Spawned
 from tests.support.terminal import Terminal
 
@@ -31,6 +32,7 @@ def isolation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]
     # The real CLI would call home for updates and telemetry; a test talks to loopback alone.
     monkeypatch.setenv("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
     yield
+    end_daemon(short / "run")
     shutil.rmtree(short, ignore_errors=True)
 
 

@@ -156,36 +156,54 @@ class Flight:
 
     async def _attempt(self, prompt: str, session: str | None) -> Failure | None:
         """One child, and as many turns in it as the person's orders make; returns why it failed, if it did."""
-        text = "\n\n".join([prompt, *self.runtime.take_mail()])
         if self._ending is not None:
             return None
         try:
-            conversation = await self._open(session)
+            conversation = self._conversation = await self._prepare(session)
+        except ChildFailed as error:
+            return Failure(str(error))
+        try:
+            await conversation.open()
+            text: str | None = await self._first_words(prompt)
+            failure = None
+            while text is not None:
+                failure = await self._turn(conversation, text)
+                text = await self._next_words(failure)
+            return failure
         except ChildFailed as error:
             return Failure(str(error), broken=True)
-        try:
-            while True:
-                failure = await self._turn(conversation, text)
-                words = await self._order_taken()
-                if self._ending is not None:
-                    return None
-                remarks, self._remarks = self._remarks, []
-                if words is None and not remarks:
-                    return failure
-                if failure is not None and failure.broken:
-                    self._remarks = remarks
-                    return failure
-                text = self._continued(words, remarks)
         finally:
-            self._conversation = None
             if self._ending is not None:
                 # Closed in good order, the CLI would first take up what is still queued, and call the model for it.
                 conversation.terminate()
+            self._conversation = None
             await conversation.close()
             await self._settle()
 
-    async def _open(self, session: str | None) -> Conversation:
-        """Start the child, in the session if it can be had, else in a new one."""
+    async def _first_words(self, prompt: str) -> str | None:
+        """The prompt, and what was said while the child came up; None when it should not begin at all."""
+        words = await self._order_taken()
+        if self._ending is not None:
+            return None
+        remarks, self._remarks = self._remarks, []
+        return "\n\n".join(part for part in (prompt, words, *remarks, *self.runtime.take_mail()) if part)
+
+    async def _next_words(self, failure: Failure | None) -> str | None:
+        """What to say after a turn: the person's, if it was broken off or if some came too late; None to leave it."""
+        words = await self._order_taken()
+        if self._ending is not None:
+            return None
+        if failure is not None and failure.broken:
+            self._remarks = [*filter(None, [words]), *self._remarks]  # for the next child's first words
+            return None
+        remarks, self._remarks = self._remarks, []
+        if words is None:
+            return "\n\n".join(remarks) or None
+        self._emit(Event("interrupt", words, payload={"step": self.result.step}))
+        return "\n\n".join(part for part in (words, self.runtime.INTERRUPT_NOTE, *remarks) if part)
+
+    async def _prepare(self, session: str | None) -> Conversation:
+        """A conversation to be opened: in the session if it can be had, else in a new one. Raises `ChildFailed`."""
         runtime = self.runtime
         self._baseline = self._session_total = 0.0
         if session is not None and not runtime.claim(session):
@@ -216,14 +234,7 @@ class Flight:
             environment=tethered(environment, cli=runtime.cli, lock=lock),
             cli_path=runtime.launcher,
         )
-        conversation = Conversation(options, lock)
-        try:
-            await conversation.open()
-        except BaseException:
-            await conversation.close()
-            raise
-        self._conversation = conversation
-        return conversation
+        return Conversation(options, lock)
 
     def _restore(self, session: str) -> float:
         """Make the CLI's file what the store feeds back; returns what the session has cost so far."""
@@ -248,22 +259,22 @@ class Flight:
         try:
             async with aclosing(conversation.turn(text)) as messages:
                 async for message in messages:
-                    self._see(message)
-                    refusal = refusal_of(message)
-                    if refusal is not None:
-                        conversation.terminate()
-                        return Failure(refusal, broken=True)
                     complaint = api_error_of(message)
                     if complaint:
                         complaints.append(complaint)
                     if type(message).__name__ == "ResultMessage":
                         failure = _failure_of(message, complaints)
                         complaints = complaints if failure else []
+                    self._see(message, failure)
+                    refusal = refusal_of(message)
+                    if refusal is not None:
+                        conversation.terminate()
+                        return Failure(refusal, broken=True)
         except ChildFailed as error:
             return failure or Failure("\n".join([*complaints, str(error)]), broken=True)
         return failure
 
-    def _see(self, message: Any) -> None:
+    def _see(self, message: Any, failure: Failure | None) -> None:
         """Take from a message what the result needs, and tell the subscriber."""
         session = session_of(message)
         if session is not None:
@@ -275,12 +286,12 @@ class Flight:
                     block.text for block in message.content if type(block).__name__ == "TextBlock"
                 ]
             case "ResultMessage":
-                self._see_result(message)
+                self._see_result(message, failure)
                 return
         for event in normalize(message):
             self._emit(event)
 
-    def _see_result(self, message: Any) -> None:
+    def _see_result(self, message: Any, failure: Failure | None) -> None:
         self.result.num_turns += message.num_turns
         # The SDK reports the session's total since its beginning, over all resumes.
         total = max(message.total_cost_usd or 0.0, self._session_total)
@@ -290,7 +301,8 @@ class Flight:
         # The CLI's report of what a killed owner left behind is a result too, of no turn at all.
         if message.num_turns or message.is_error:
             (event,) = normalize(message)
-            self._emit(replace(event, payload={**event.payload, "cost_usd": own}))
+            about = {**event.payload, "cost_usd": own, "error": failure.text if failure else None}
+            self._emit(replace(event, payload=about))
 
     def _see_session(self, session: str) -> None:
         if session == self.result.session_id and self._named == session:
@@ -311,13 +323,6 @@ class Flight:
         self._ordered.clear()
         words, self._words = self._words, None
         return words
-
-    def _continued(self, words: str | None, remarks: list[str]) -> str:
-        """The prompt after an interrupt, or for remarks that came too late for the turn before."""
-        if words is None:
-            return "\n\n".join(remarks)
-        self._emit(Event("interrupt", words, payload={"step": self.result.step}))
-        return "\n\n".join(part for part in (words, self.runtime.INTERRUPT_NOTE, *remarks) if part)
 
     async def _wait_for_better_times(self) -> None:
         """Until the network is there and the backoff is over, or an order comes."""
@@ -373,8 +378,13 @@ class Flight:
 
     def _order(self) -> None:
         self._ordered.set()
-        if self._conversation is not None and self._conversation.in_turn:
+        if self._conversation is None:
+            return
+        if self._conversation.in_turn:
             self._chore(self._conversation.interrupt(), "flower-interrupt")
+        elif self._ending is not None:
+            # It is still coming up, and nothing has been said in it: there is no turn to break off.
+            self._conversation.terminate()
 
     async def _speak(self, conversation: Conversation, text: str) -> None:
         try:

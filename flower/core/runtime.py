@@ -164,7 +164,7 @@ class Runtime:
         finally:
             self._flights.remove(flight)
             self.results.append(flight.result)
-            self._write_manifest()
+            self.record()
         return flight.result
 
     def interrupt(self, message: str = "") -> None:
@@ -200,7 +200,23 @@ class Runtime:
         """Write a row for each step in flight, marked with ``reason``, now and synchronously. Never raises."""
         for flight in self._flights:
             flight.abandon(reason)
-        self._write_manifest(self._in_flight())
+        self.record(self._in_flight())
+
+    def record(self, also: list[StepResult] | None = None) -> None:
+        """Make the manifest's rows of this run those of ``results``, and of ``also``. Never raises."""
+        try:
+            self._manifest.write([*self.results, *(also or ())])
+        except OSError as error:
+            # A full disk must not take the run down; the next write has this row as well.
+            logger.warning("could not write %s: %s", self.manifest_path, error)
+            self._note(
+                Words(
+                    f"清单写不进 {self.manifest_path}:{error.strerror}。",
+                    f"could not write {self.manifest_path}: {error.strerror}.",
+                )
+            )
+        self._note(self._manifest.notice)
+        self._manifest.notice = None
 
     def terminate(self) -> None:
         """End every child now, without waiting for it: within some seconds nothing of it lives."""
@@ -235,7 +251,9 @@ class Runtime:
         return self._child_environment
 
     def _resolve_environment(self) -> dict[str, str]:
-        found = credentials.resolve(self.environment, cwd=Path.cwd())
+        # A daemon's own folder says nothing of the person's: an environment that was handed over brings its own.
+        here = Path(self.environment.get("PWD", "") or Path.cwd())
+        found = credentials.resolve(self.environment, cwd=here)
         problem = credentials.check(found, self.language)
         if problem is not None:
             raise RuntimeError(problem)
@@ -251,21 +269,6 @@ class Runtime:
         for flight in flights:
             flight.loop.call_soon_threadsafe(order, flight)
         return bool(flights)
-
-    def _write_manifest(self, also: list[StepResult] | None = None) -> None:
-        try:
-            self._manifest.write([*self.results, *(also or ())])
-        except OSError as error:
-            # A full disk must not take the run down; the next write has this row as well.
-            logger.warning("could not write %s: %s", self.manifest_path, error)
-            self._note(
-                Words(
-                    f"清单写不进 {self.manifest_path}:{error.strerror}。",
-                    f"could not write {self.manifest_path}: {error.strerror}.",
-                )
-            )
-        self._note(self._manifest.notice)
-        self._manifest.notice = None
 
     def _note(self, words: Words | str | None) -> None:
         if words is not None:

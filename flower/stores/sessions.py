@@ -30,7 +30,9 @@ _READ_SECONDS = 50.0
 _PATIENCE_SECONDS = 90.0
 _PAUSE_SECONDS = 0.02
 # Rows read under one hold of the lock.
-_PAGE = 100  # entries; one may be a megabyte, and a page is in memory whole
+_PAGE = 1000
+# The same for who must not have a transcript in memory whole: an entry may be a megabyte.
+_SMALL_PAGE = 50
 
 _T = TypeVar("_T")
 
@@ -170,7 +172,7 @@ class QueuedSessionStore:
 
         An entry that is being written meanwhile may come twice.
         """
-        return self._pages(TranscriptKey.of(key))
+        return self._pages(TranscriptKey.of(key), _SMALL_PAGE)
 
     def subkeys(self, key: Mapping[str, Any]) -> list[str]:
         """The subpaths of a session's other transcripts, sorted."""
@@ -217,24 +219,26 @@ class QueuedSessionStore:
         return self._entries(key) or None
 
     def _entries(self, key: TranscriptKey) -> list[Entry]:
-        *stored, queued = self._pages(key)
+        *stored, queued = self._pages(key, _PAGE)
         found = [entry for page in stored for entry in page]
         return found + _unknown(queued, found) if queued else found
 
-    def _pages(self, key: TranscriptKey) -> Iterator[list[Entry]]:
+    def _pages(self, key: TranscriptKey, size: int) -> Iterator[list[Entry]]:
         """What is stored, part by part, and last what is queued behind it (often nothing)."""
         last = -1
         queued: list[Entry] | None = None
         while queued is None:
-            rows, queued = self._locked(partial(self._page, key, last))
+            rows, queued = self._locked(partial(self._page, key, last, size))
             yield [entry for _, payload in rows if (entry := decode(payload)) is not None]
             last = rows[-1][0] if rows else last
         yield queued
 
-    def _page(self, key: TranscriptKey, after: int) -> tuple[list[tuple[int, bytes]], list[Entry] | None]:
+    def _page(
+        self, key: TranscriptKey, after: int, size: int
+    ) -> tuple[list[tuple[int, bytes]], list[Entry] | None]:
         """The rows that follow, and with the last of them what is queued behind them."""
-        rows = self._database.page(key, after, _PAGE)
-        return rows, self._backlog.waiting(key) if len(rows) < _PAGE else None
+        rows = self._database.page(key, after, size)
+        return rows, self._backlog.waiting(key) if len(rows) < size else None
 
     def _delete(self, key: TranscriptKey) -> None:
         if not self._backlog.drain(_READ_SECONDS):

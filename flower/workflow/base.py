@@ -23,6 +23,7 @@ OnReject = Callable[[StepResult, Ctx], str | Awaitable[str]]
 When = Callable[[Ctx], bool | Awaitable[bool]]
 OnStep = Callable[["Step", StepResult], None]
 
+REJECTED = "rejected"
 _OF_ONE_RUN = ("_failed_at", "_aborted")
 _GONE = Words(
     "上次的对话已经不在 sessions.db 里,接不上了,从头开始。",
@@ -158,6 +159,7 @@ class _StepRun:
         while True:
             result = await self._run(label, prompt, session, fork)
             passed = await self._passes(result)
+            self._judge(result, passed)
             if passed or attempt >= step.retries or "_aborted" in ctx or self._stopped(result):
                 break
             attempt += 1
@@ -173,7 +175,6 @@ class _StepRun:
                 session, inherited = self._session()
                 label, prompt = f"{step.name}#retry{attempt}", step.render(ctx, resuming=inherited)
                 fork = step.fork and session is not None
-        result.ok = passed
         self._keep(result)
         return result
 
@@ -219,9 +220,16 @@ class _StepRun:
             self.ctx["_aborted"] = str(abort)
             return False
 
+    def _judge(self, result: StepResult, passed: bool) -> None:
+        """What the gate has rejected did not end well; the row was written before it spoke."""
+        if result.ok and not passed:
+            result.ok = False
+            result.error = self.ctx.get("_aborted") or REJECTED
+            self.runtime.record()
+
     async def _rejection(self, result: StepResult) -> str:
         """What to tell the session whose result was rejected; nothing when it failed by itself."""
-        if self.step.on_reject is None or not result.ok:
+        if self.step.on_reject is None or result.error != REJECTED:
             return ""
         return await _settled(self.step.on_reject(result, self.ctx)) or ""
 

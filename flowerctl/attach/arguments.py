@@ -25,8 +25,7 @@ class Invocation:
     """What the person typed.
 
     ``ask`` is None when they said nothing. ``given`` names the flags of a run that were typed, whatever their
-    value: a run that is already going can't heed them. ``timeout_given``: the one of them that has another
-    default when nobody can answer.
+    value: a run that is already going can't heed them.
     """
 
     ask: str | None
@@ -38,10 +37,6 @@ class Invocation:
     verbose: bool = False
     detach: bool = False
     json: bool = False
-
-    @property
-    def timeout_given(self) -> bool:
-        return "--timeout" in self.given
 
 
 def parse(arguments: Sequence[str], texts: Texts) -> Invocation:

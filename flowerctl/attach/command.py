@@ -19,7 +19,7 @@ from flowerctl.attach.outcome import End, Outcome
 from flowerctl.attach.stdin import StandardInput
 from flowerctl.attach.transcript import Transcript
 from flowerctl.autostart import ensure
-from flowerctl.client import Client, Refused
+from flowerctl.client import Client
 from flowerctl.hints import FAILED, OK, USAGE, Failed
 from flowerctl.language import Texts
 from flowerctl.output import Line, Style, colourful, complain, terminal_columns, write
@@ -105,7 +105,7 @@ class Command:
 
     def _wake(self) -> Wake:
         ensure(self._environment, starting=self._say_it_starts)
-        return self._client.wake(self._place)
+        return self._client.wake(self._place, self._texts.language)
 
     def _say_it_starts(self) -> None:
         if sys.stderr.isatty():
@@ -185,20 +185,9 @@ class Command:
         )
         ensure(self._environment, starting=self._say_it_starts)  # a person may have thought for an hour
         try:
-            return self._started(run)
+            return self._client.start(run)
         except KeyboardInterrupt as interrupt:
             raise Failed(self._texts("maybe_started"), FAILED) from interrupt
-
-    def _started(self, run: StartRun) -> RunStarted:
-        try:
-            return self._client.start(run)
-        except Refused as refused:
-            unasked = refused.failure.values.get("flag") == "--timeout" and not self._invocation.timeout_given
-            if refused.failure.code != "not-available" or not unasked:
-                raise
-        # Nobody typed that flag. A daemon without it has no questions either, and nothing to fall through.
-        options = msgspec.structs.replace(run.options, timeout_s=RunOptions().timeout_s)
-        return self._client.start(msgspec.structs.replace(run, options=options))
 
     def _options_of_start(self) -> RunOptions:
         options = self._options
@@ -206,10 +195,7 @@ class Command:
             options.script
         ):  # else the name of one that comes along
             options = msgspec.structs.replace(options, script=os.path.abspath(options.script))
-        if self._typing or self._invocation.timeout_given:
-            return options
-        self._complain(self._texts("no_terminal"))
-        return msgspec.structs.replace(options, timeout_s=0.0)
+        return options
 
     def _environment_of_run(self) -> dict[str, str]:
         kept = {name: value for name, value in self._environment.items() if _encodable(name + value)}

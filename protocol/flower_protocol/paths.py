@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from hashlib import sha256
 from pathlib import Path
 from pwd import getpwuid
 from typing import Final
@@ -76,4 +75,6 @@ def _ours(folder: Path) -> bool:
 
 def _short(wanted: Path) -> str:
     # Two homes of one user (tests, containers) must not share a daemon because their paths are long.
+    from hashlib import sha256  # rarely needed, and a client's first line waits for its imports
+
     return sha256(os.fsencode(wanted)).hexdigest()[:12]

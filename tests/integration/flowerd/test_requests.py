@@ -14,6 +14,7 @@ from flower_protocol.runs import RunOptions, RunStarted, StartRun
 from flower_protocol.version import PROTOCOL
 from flower_protocol.workspaces import Place, State
 from flowerd.daemon import Daemon
+from flowerd.run import Ending
 from flowerd.settings import Settings
 from tests.integration.flowerd.conftest import StartDaemon
 from tests.integration.flowerd.scripted_run import Stage
@@ -65,6 +66,24 @@ async def test_the_status_of_a_run_follows_what_it_tells(
         "updated_at": 0,
         "error": None,
     }
+
+
+async def test_what_a_run_spends_is_counted_before_its_rows_are_written_and_not_twice_afterwards(
+    daemon: Daemon, talk: Talk, place: Place, stage: Stage
+) -> None:
+    _spend(place, 0.25)
+    await _start(talk, place)
+    await stage.run.tell("result", "success", session_id="s-1", cost_usd=0.5)
+    await stage.run.tell("result", "success", session_id="s-1", cost_usd=0.25)
+
+    assert (await talk.status()).workspaces[0].cost_usd == 1.0
+    _spend(place, 0.25, 0.75)
+    async with await talk.attach(Hello(place=place)) as client:
+        stage.run.end(Ending.DONE)
+        while client.status is None or client.status.state.active:
+            await client.receive()
+
+    assert (await talk.status()).workspaces[0].cost_usd == 1.0
 
 
 async def test_a_window_that_was_named_stands_over_what_is_reported(

@@ -275,7 +275,7 @@ def test_what_is_missing_is_said_in_four_lines(places: Places) -> None:
     lines = text.splitlines()
     assert len(lines) == 4
     assert lines[0] == "缺少凭证:需要 ANTHROPIC_API_KEY 或 ANTHROPIC_AUTH_TOKEN。"
-    assert "flower setup" in text
+    assert "export ANTHROPIC_API_KEY" in text
 
 
 def test_the_four_lines_are_english_for_who_asked_for_it(places: Places) -> None:
