@@ -126,7 +126,8 @@ def _result(event: EventRecord, view: View) -> Lines:
     if event.payload.get("is_error"):
         if view.interrupted and not view.verbose:
             return ()  # that it broke off was asked for, and said
-        return said("x", view.texts("turn_failed", reason=str(event.payload.get("error") or event.text)), view, Style.BAD)
+        reason = str(event.payload.get("error") or event.text)
+        return said("x", view.texts("turn_failed", reason=reason), view, Style.BAD)
     facts = [
         view.texts("turns", count=int(number(event.payload.get("num_turns")))),
         f"${figures.dollars(number(event.payload.get('cost_usd')))}",
