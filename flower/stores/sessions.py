@@ -32,7 +32,7 @@ _PAUSE_SECONDS = 0.02
 # Rows read under one hold of the lock.
 _PAGE = 1000
 # The same for who must not have a transcript in memory whole: an entry may be a megabyte.
-_SMALL_PAGE = 50
+_SMALL_PAGE = 8
 
 _T = TypeVar("_T")
 
