@@ -191,11 +191,13 @@ class Mirror:
     instead of making a temporary folder with a copy of the credentials.
     """
 
-    def __init__(self, store: Any) -> None:
+    def __init__(self, store: Any, project_key: str) -> None:
         self._store = store
+        self._project_key = project_key
 
     async def append(self, key: Any, entries: list[Any]) -> None:
-        await self._store.append(key, entries)
+        # The SDK derives the key from the folder of the CLI's file, which has a name of its own.
+        await self._store.append({**key, "project_key": self._project_key}, entries)
 
     async def load(self, key: Any) -> None:
         return None

@@ -178,7 +178,11 @@ def _summary(arguments: dict[str, Any]) -> str:
         value = arguments.get(name)
         if isinstance(value, str) and value.strip():
             return " ".join(value.split())[:SUMMARY_CHARS]
-    return ""
+    todos = [each for each in arguments.get("todos") or () if isinstance(each, dict)]
+    current = next(
+        (each for each in todos if each.get("status") == "in_progress"), todos[-1] if todos else {}
+    )
+    return " ".join(str(current.get("content", "")).split())[:SUMMARY_CHARS]
 
 
 def _plain(content: Any) -> str:

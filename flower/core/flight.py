@@ -224,7 +224,7 @@ class Flight:
         options = build_options(
             self.spec,
             cwd=runtime.workspace,
-            session_store=Mirror(runtime.store),
+            session_store=Mirror(runtime.store, runtime.project_key),
             session_id=named,
             resume=session,
             fork=self._fork and session is not None,

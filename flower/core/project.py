@@ -1,8 +1,9 @@
-"""The name under which the CLI and the store file a workspace's sessions."""
+"""The names under which store and CLI file a workspace's sessions."""
 
 import os
 import re
 import unicodedata
+from hashlib import sha256
 from pathlib import Path
 
 _LONGEST = 200
@@ -18,6 +19,14 @@ def project_key(workspace: Path) -> str:
     path = unicodedata.normalize("NFC", os.path.realpath(workspace))
     key = re.sub(r"[^a-zA-Z0-9]", "-", path)
     return key if len(key) <= _LONGEST else f"{key[:_LONGEST]}-{_short_hash(path)}"
+
+
+def project_directory(workspace: Path) -> str:
+    """The name of the folder in which the CLI keeps the workspace's transcripts: one workspace's alone.
+
+    The CLI takes a name of at most 64 letters, digits, ``_`` and ``-``, and ignores any other.
+    """
+    return f"workspace-{sha256(os.fsencode(os.path.realpath(workspace))).hexdigest()[:16]}"
 
 
 def _short_hash(path: str) -> str:

@@ -22,7 +22,7 @@ from flower.core.events import Event
 from flower.core.flight import Flight
 from flower.core.lease import Lease
 from flower.core.manifest import Manifest, new_run_id
-from flower.core.project import project_key
+from flower.core.project import project_directory, project_key
 from flower.core.resilience import Resilience
 from flower.core.result import StepResult
 from flower.core.signals import rescued
@@ -90,7 +90,9 @@ class Runtime:
         self.environment = dict(os.environ if environment is None else environment)
         self.language = language_of(self.environment)
         self._manifest = Manifest(self.run_dir, self.run_id)
-        self.folder = ClaudeFolder(self.run_dir / "claude", self.project_key)
+        self.folder = ClaudeFolder(
+            self.run_dir / "claude", self.project_key, project_directory(self.workspace)
+        )
         self._child_environment = self._resolve_environment()
         self.cli = find_cli(self.environment)
         self.launcher = place_launcher(self.folder.path)

@@ -12,6 +12,7 @@ only the CLI's working copy.
 
 import contextlib
 import json
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -44,10 +45,14 @@ class Archive(Protocol):
 
 @dataclass(frozen=True)
 class ClaudeFolder:
-    """The configuration folder of the CLI children of one run_dir, for one workspace's sessions."""
+    """The configuration folder of the CLI children of one run_dir, for one workspace's sessions.
+
+    ``project_key`` is what the store files them under, ``directory`` where the CLI keeps their transcripts.
+    """
 
     path: Path
     project_key: str
+    directory: str
 
     @property
     def leases(self) -> Path:
@@ -61,8 +66,10 @@ class ClaudeFolder:
             "CLAUDE_SECURESTORAGE_CONFIG_DIR": environment.get(
                 "CLAUDE_SECURESTORAGE_CONFIG_DIR", environment.get("CLAUDE_CONFIG_DIR", "")
             ),
-            # The CLI and the SDK name the folder of a long path differently; named, it is one.
-            "CLAUDE_CODE_PROJECT_DIR_NAME": self.project_key,
+            # Task outputs and the like; in the system's temporary folder they would stay behind after a kill.
+            "CLAUDE_CODE_TMPDIR": str(private_folder(self.path / "tmp")),
+            # CLI and SDK derive different names from a path that is long or holds an emoji; named, it is one.
+            "CLAUDE_CODE_PROJECT_DIR_NAME": self.directory,
         }
 
     def restore(self, archive: Archive, session_id: str) -> list[Entry]:
@@ -121,7 +128,7 @@ class ClaudeFolder:
         return lines
 
     def _left_behind(self) -> set[str]:
-        project = self.path / "projects" / self.project_key
+        project = self.path / "projects" / self.directory
         if not project.is_dir():
             return set()
         return {file.stem for file in project.glob("*.jsonl")} | {
@@ -137,7 +144,7 @@ class ClaudeFolder:
             yield file, self._key(session_id, file.relative_to(folder).with_suffix("").as_posix())
 
     def _file(self, session_id: str, subpath: str | None = None) -> Path:
-        project = self.path / "projects" / self.project_key
+        project = self.path / "projects" / self.directory
         if subpath is None:
             return project / f"{session_id}.jsonl"
         file = project / session_id / f"{subpath}.jsonl"
@@ -163,6 +170,8 @@ class ClaudeFolder:
 
     def _tidy(self, session_id: str) -> None:
         """Remove what is left of a session whose transcripts are all in the store."""
+        for leftover in [*self.path.glob(f"tmp/*/*/{session_id}"), self.path / "session-env" / session_id]:
+            shutil.rmtree(leftover, ignore_errors=True)
         folder = self._file(session_id).with_suffix("")
         if not folder.is_dir() or any(folder.rglob("*.jsonl*")):
             return

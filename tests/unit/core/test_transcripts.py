@@ -31,9 +31,9 @@ def mode(name: str) -> dict[str, Any]:
 
 class Place:
     def __init__(self, folder: Path) -> None:
-        self.folder = ClaudeFolder(folder / "runs" / "claude", "p")
+        self.folder = ClaudeFolder(folder / "runs" / "claude", "p", "here")
         self.store = PruningSessionStore(folder / "runs" / "sessions.db", folder)
-        self.file = self.folder.path / "projects" / "p" / f"{SESSION}.jsonl"
+        self.file = self.folder.path / "projects" / "here" / f"{SESSION}.jsonl"
 
     def child_wrote(self, entries: list[dict[str, Any]], tail: str = "", subpath: str | None = None) -> Path:
         file = self.file if subpath is None else self.file.with_suffix("") / f"{subpath}.jsonl"
