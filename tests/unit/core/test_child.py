@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from flower.core import child
 from flower.core.lease import child_of, wait_for_child
 from flower.core.tether import place_launcher, tethered
 from tests.support.processes import Spawned, alive, wait_until
@@ -129,6 +130,43 @@ def test_a_grandchild_that_made_itself_a_daemon_is_found(owned) -> None:  # type
     one.process.kill()
 
     wait_until(lambda: not alive(daemon) and not alive(cli), timeout=10)
+
+
+def test_an_owner_that_no_descriptor_can_watch_is_looked_at_now_and_then(
+    tmp_path: Path, spawned: Spawned
+) -> None:
+    (tmp_path / "cli").write_text(
+        '#!/bin/sh\ntrap "" TERM\necho $$ > $OUT/cli.pid\nwhile :; do sleep 1; done\n'
+    )
+    (tmp_path / "cli").chmod(0o700)
+    launcher = "import sys; from flower.core import child; child.watch_process = lambda pid: []; sys.exit(child.main())"
+    owner = (
+        "import json, os, subprocess, sys; from pathlib import Path; from flower.core.tether import tethered; "
+        "plan = tethered({'OUT': sys.argv[1], 'PATH': os.environ['PATH']}, cli=Path(sys.argv[1], 'cli'), "
+        "lock=Path(sys.argv[1], 'lock')); "
+        "subprocess.run([sys.executable, '-c', sys.argv[2]], env={**os.environ, **plan})"
+    )
+    process = spawned.start(
+        [sys.executable, "-c", owner, str(tmp_path), launcher],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    wait_until((tmp_path / "cli.pid").exists)
+    wait_until(lambda: (tmp_path / "cli.pid").read_text().strip().isdigit())
+    cli = int((tmp_path / "cli.pid").read_text())
+
+    process.kill()
+
+    wait_until(lambda: not alive(cli), timeout=10)
+
+
+def test_the_listing_for_systems_without_proc_names_the_same_parents() -> None:
+    sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        assert (sleeper.pid, os.getpid()) in child.processes_by_ps()
+        assert (sleeper.pid, os.getpid()) in child.processes()
+    finally:
+        sleeper.kill()
+        sleeper.wait()
 
 
 def test_the_child_is_asked_first_so_that_it_can_write_its_last_lines(owned) -> None:  # type: ignore[no-untyped-def]
