@@ -148,7 +148,7 @@ def _last_words(log: Path, since: int) -> str:
     with suppress(OSError), log.open("rb") as file:
         file.seek(since)
         lines = file.read(65536).decode(errors="replace").strip().splitlines()
-        return lines[-1].strip()[:300] if lines else ""
+        return lines[-1].split(": ", 1)[-1].strip()[:300] if lines else ""  # without date and logger
     return ""
 
 

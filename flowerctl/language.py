@@ -140,7 +140,7 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         ),
         "interrupt_what": (
             "  要说什么?(直接回车 = 什么都不说,接着跑;再按一次 Ctrl+C = 退出)",
-            "  Anything to say? (Enter = nothing, go on; Ctrl+C again = leave)",
+            "  Anything to say? (Enter = nothing, go on; Ctrl+C again = stop and leave)",
         ),
         "interrupt_questions": (
             "  (有 {count} 个提问还等着,打断不影响它们)",

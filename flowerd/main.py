@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -34,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(served.words.spoken(language), file=sys.stderr)
         return 0
     except SocketRefused as refused:
-        print(f"flowerd: {refused.words.spoken(language)}", file=sys.stderr)
+        # In the log as well: whoever started it unseen reads the reason there.
+        logging.getLogger(__name__).error("%s", refused.words.spoken(language))
         return 1
     return 0
 

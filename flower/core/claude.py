@@ -90,9 +90,13 @@ class Conversation:
         await self._query(text)
 
     async def interrupt(self) -> None:
-        """Break the running turn off; what it did so far stays. The turn then ends by itself, or is ended."""
+        """Break the running turn off; what it did so far stays. The turn then ends by itself, or is ended.
+
+        Said again before that, it changes nothing.
+        """
+        if self._watchdog is not None:
+            return
         loop = asyncio.get_running_loop()
-        self._disarm()
         self._watchdog = loop.call_later(INTERRUPT_SECONDS, self.terminate)
         with contextlib.suppress(Exception):
             # It may have ended meanwhile; then the turn's own end says all there is to say.
@@ -124,6 +128,8 @@ class Conversation:
             "message": {"role": "user", "content": text},
             "parent_tool_use_id": None,
             "uuid": said,
+            # Words that begin with a slash are words: the CLI's own commands (/clear, …) are none of ours.
+            "client_composed": text.lstrip().startswith("/"),
         }
         try:
             await self._client.query(_once(message))

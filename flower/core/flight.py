@@ -127,6 +127,9 @@ class Flight:
             self.result.text = "\n".join(self._prose)
             for remark in self._remarks:
                 self.runtime.say(remark)
+            # What is still being asked of a child that has ended would wait for an answer in vain.
+            for chore in self._chores:
+                chore.cancel()
             await asyncio.gather(*self._chores, return_exceptions=True)
 
     async def _attempts(self, prompt: str) -> str | None:

@@ -88,6 +88,9 @@ class Runtime:
         self._closing = threading.Lock()
 
         self.environment = dict(os.environ if environment is None else environment)
+        # A daemon's own folder says nothing of the person's: an environment that was handed over names theirs.
+        named = "" if environment is None else environment.get("PWD", "")
+        self._here = Path(named) if named.startswith("/") else Path.cwd()
         self.language = language_of(self.environment)
         self._manifest = Manifest(self.run_dir, self.run_id)
         self.folder = ClaudeFolder(
@@ -253,13 +256,14 @@ class Runtime:
         return self._child_environment
 
     def _resolve_environment(self) -> dict[str, str]:
-        # A daemon's own folder says nothing of the person's: an environment that was handed over brings its own.
-        here = Path(self.environment.get("PWD", "") or Path.cwd())
-        found = credentials.resolve(self.environment, cwd=here)
+        found = credentials.resolve(self.environment, cwd=self._here)
         problem = credentials.check(found, self.language)
         if problem is not None:
             raise RuntimeError(problem)
         child = credentials.child_env(self.environment, found)
+        if not Path(child.get("XDG_RUNTIME_DIR", "/")).is_dir():
+            # The CLI would make the folder, and everybody else then look there for what lies elsewhere.
+            del child["XDG_RUNTIME_DIR"]
         return {**child, **CHILD_SETTINGS, **self.folder.environment(self.environment)}
 
     def _in_flight(self) -> list[StepResult]:

@@ -128,6 +128,7 @@ class Workflow:
         ctx["_inherited"].update(living)
         gone = lineage.steps.keys() - living.keys()
         notices = [*runtime.notices, first_notice, lineage.notice, _GONE if gone else None]
+        lineage.notice = None
         for words in dict.fromkeys(notices):
             if words is not None and on_event is not None:
                 on_event(Event("notice", words.spoken(runtime.language), payload=words._asdict()))
@@ -210,6 +211,12 @@ class _StepRun:
     def _saw_session(self, session_id: str) -> None:
         if self.lineage is not None:
             self.lineage.propose(self.step.name, session_id)
+            self._say(self.lineage.notice)
+            self.lineage.notice = None
+
+    def _say(self, words: Words | None) -> None:
+        if words is not None and self.on_event is not None:
+            self.on_event(Event("notice", words.spoken(self.runtime.language), payload=words._asdict()))
 
     async def _passes(self, result: StepResult) -> bool:
         if not result.ok or self.step.gate is None:

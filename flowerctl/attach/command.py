@@ -15,6 +15,16 @@ from flower_protocol.workspaces import Wake
 from flowerctl.attach.arguments import Invocation
 from flowerctl.attach.asking import ask
 from flowerctl.attach.banner import banner
+from flowerctl.attach.commands import (
+    Aside,
+    Leave,
+    Mistyped,
+    Nothing,
+    Remark,
+    StartOver,
+    StopRun,
+    understood,
+)
 from flowerctl.attach.outcome import End, Outcome
 from flowerctl.attach.stdin import StandardInput
 from flowerctl.attach.transcript import Transcript
@@ -27,7 +37,6 @@ from flowerctl.places import here, place_of, way_back
 from flowerctl.sanitize import clean_line
 
 _LINE_SECONDS: Final = 1.0  # for the line that a pipe may bring; one that comes later is a remark
-_START_OVER: Final = "/new"
 
 
 class Command:
@@ -149,17 +158,43 @@ class Command:
             return self._piped(fresh=fresh)
         if fresh:
             return self._new_request()
-        typed = self._ask("ask_wake")
-        if typed == _START_OVER or typed.startswith(_START_OVER + " "):
-            self._options = msgspec.structs.replace(self._options, new=True)
-            return typed.removeprefix(_START_OVER).strip() or self._new_request()
-        return typed or None
+        while True:
+            match self._heard("ask_wake"):
+                case StartOver(text):
+                    self._options = msgspec.structs.replace(self._options, new=True)
+                    return text or self._new_request()
+                case Remark(text):
+                    return text
+                case Nothing():
+                    return None
 
     def _new_request(self) -> str:
-        words = self._ask("ask_new") if self._typing else ""
-        if not words:
-            raise Failed(self._texts("blank"))
-        return words
+        while self._typing:
+            match self._heard("ask_new"):
+                case Remark(text):
+                    return text
+                case StartOver(text) if text:
+                    return text
+                case StartOver():
+                    continue  # it is a new one already
+                case Nothing():
+                    break
+        raise Failed(self._texts("blank"))
+
+    def _heard(self, question: str) -> Nothing | Remark | StartOver:
+        """What the person answers, once it is something to start with; other commands are dealt with here."""
+        while True:
+            match understood(self._ask(question), None, on_hold=False):
+                case Nothing() | Remark() | StartOver() as begun:
+                    return begun
+                case Leave() | StopRun():
+                    raise Failed(self._texts("cancelled"))
+                case Aside():
+                    self._tell(self._texts("no_asides"), Style.WARN)
+                case Mistyped(word):
+                    self._tell(self._texts("unknown_command", word=word), Style.WARN)
+                case _:
+                    self._tell(self._texts("help"))
 
     def _ask(self, question: str) -> str:
         return ask(self._texts(question), self._texts, self._environment, mark=self._transcript.mark)
@@ -201,7 +236,8 @@ class Command:
         kept = {name: value for name, value in self._environment.items() if _encodable(name + value)}
         for name in self._environment.keys() - kept.keys():
             self._complain(self._texts("variable_dropped", name=clean_line(name)))
-        return kept
+        # A shell may have left a stale one behind, and a program that starts us need not set it at all.
+        return {**kept, "PWD": str(here(self._texts))}
 
     def _attend(
         self, *, words: str = "", generation: str | None = None, cursor: int | None = None

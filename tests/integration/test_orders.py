@@ -134,6 +134,34 @@ async def test_a_remark_between_runs_goes_with_the_next_prompt(tmp_path: Path) -
         assert "还有一句" in told(model.requests[-1])
 
 
+@pytest.mark.parametrize("words", ["/clear", "/compact now", " /exit"])
+async def test_words_that_look_like_a_command_of_the_cli_are_words(tmp_path: Path, words: str) -> None:
+    with Rehearsal(play(Turn(text="fine"), again=True)) as model:
+        runtime = Runtime(workspace=tmp_path / "w", run_dir=tmp_path / "r", environment=environment(model))
+        first = await runtime.run(handy(), "remember this")
+        second = await runtime.run(handy(), words, resume=first.session_id)
+        runtime.close()
+
+        assert second.session_id == first.session_id and second.text == "fine"
+        last = told(model.requests[-1])
+        assert words.strip() in last and "remember this" in last
+
+
+async def test_two_interrupts_and_a_stop_at_the_same_moment_end_the_run_at_once(begin) -> None:  # type: ignore[no-untyped-def]
+    work = await begin()
+
+    began = asyncio.get_running_loop().time()
+    work.runtime.pause()
+    work.runtime.pause()
+    work.runtime.stop()
+    await work.run
+
+    assert asyncio.get_running_loop().time() - began < 20, (
+        "an unanswered interrupt would be waited for a minute"
+    )
+    assert rows(work.folder / "runs")[0]["error"] == "stopped-by-human"
+
+
 async def test_what_a_subscriber_raises_changes_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

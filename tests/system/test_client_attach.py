@@ -43,7 +43,8 @@ def pretend(folder: Path) -> Iterator[Pretending]:
 
 
 @pytest.fixture
-def flower(terminal: Callable[..., Terminal], folder: Path) -> Callable[..., Terminal]:
+def flower(pretend: Pretending, terminal: Callable[..., Terminal], folder: Path) -> Callable[..., Terminal]:
+    # After the daemon, so that the clients end before it: one that loses its daemon would start a real one.
     def typed(*arguments: str, columns: int = 100) -> Terminal:
         return terminal([*FLOWER, *arguments], cwd=folder, columns=columns)
 
@@ -114,6 +115,24 @@ def test_words_at_the_wake_prompt_are_the_remark(
     wait_until(lambda: pretend.daemon.started)
 
     assert pretend.daemon.started[0].ask == "顺便支持代码块高亮"
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"), [("/clear", "/clear"), ("/help", "一行话 = 加需求"), ("?怎么样", "旁路")]
+)
+def test_a_command_at_the_opening_question_starts_nothing(
+    typed: str, shown: str, flower: Callable[..., Terminal], pretend: Pretending
+) -> None:
+    screen = flower()
+    screen.read_until("> ")
+
+    screen.line(typed)
+
+    screen.wait_for_screen(lambda text: shown in text and text.count("要做什么?") == 2)
+    assert not pretend.daemon.started
+    screen.line("/stop")
+    assert screen.wait(20) == 1
+    assert not pretend.daemon.started
 
 
 def test_slash_new_at_the_wake_prompt_asks_again_and_starts_over(

@@ -92,8 +92,13 @@ class PretendDaemon:
 
     async def _end(self) -> None:
         if self._runner is not None:
+            server = self._runner.server
+            lines = [each.transport for each in server.connections] if server is not None else []
             await self._runner.cleanup()
             self._runner = None
+            for line in lines:
+                if line is not None:
+                    line.abort()  # a line whose client doesn't read would wait for that before it closes
         await asyncio.sleep(0.01)  # for the transports to notice that they are closed
         self.path.unlink(missing_ok=True)
 
@@ -248,6 +253,17 @@ def _answer(record: msgspec.Struct, status: int = 200) -> web.Response:
     return web.Response(body=encode(record), status=status, content_type="application/json")
 
 
+async def _settled() -> None:
+    """Until nothing is under way any more: a connection that was just being accepted has to be closed as well."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        _, late = await asyncio.wait(others, timeout=2)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+    await asyncio.sleep(0.01)  # for their transports to close
+
+
 class Pretending:
     """A `PretendDaemon` with a thread and a loop of its own, for tests that wait for a terminal meanwhile."""
 
@@ -263,6 +279,7 @@ class Pretending:
 
     def __exit__(self, *_: object) -> None:
         self.do(self.daemon.close())
+        self.do(_settled())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
