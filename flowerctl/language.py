@@ -76,6 +76,10 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "这里已经在跑,话已经带到。接上去:{command}",
             "a run was already going here; the words were handed over. Attach with: {command}",
         ),
+        "detached_running": (
+            "这里已经在跑。接上去:{command}",
+            "a run is already going here. Attach with: {command}",
+        ),
         # -- the banner
         "banner_place": ("<- 在 {place} 接上上次", "<- in {place}, going on from last time"),
         "banner_first": (
@@ -216,6 +220,7 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "a run is going in {workspace}; {flags} would have no effect. Leave out, or `flowerctl stop` first.",
         ),
         "need": ("{flag} {value} 不行:{rule}", "{flag} {value} won't do: {rule}"),
+        "rule_path": ("要一个路径,不能是空的", "a path, not an empty one"),
         "rule_positive_whole": ("要 1 以上的整数", "a whole number from 1 on"),
         "rule_asks": ("要 -1(不限)、0(不问)或一个正整数", "-1 (no limit), 0 (none) or a positive number"),
         "rule_seconds": (

@@ -175,6 +175,9 @@ class LibraryRun:
     def _outcome(self, ctx: "Ctx") -> Outcome:
         runtime = self._live
         cost, unheard, step = runtime.total_cost(), tuple(runtime.take_mail()), ctx.get("_failed_at")
+        if self._words and not any(runtime.has_session(each.session_id or "") for each in runtime.results):
+            # Stopped before anything was in a transcript: what it was to be told is still to be told.
+            unheard = (self._words, *unheard)
         if step is None:
             return Outcome(Ending.DONE, cost_usd=cost, unheard=unheard)
         error = ctx.get("_aborted") or next((each.error for each in reversed(runtime.results)), None)

@@ -40,7 +40,8 @@ async def look(workspace: Workspace, shared: Shared, language: str) -> Wake:
     notices = (shared.registry.take_notice(), found.notice)
     return Wake(
         status=status,
-        used=found.used,
+        # Words that no run has heard are something to go on with, too.
+        used=found.used or bool(await workspace.mailbox.unheard()),
         checks=found.checks,
         context=found.context or status.context,
         notices=tuple(words.spoken(language) for words in notices if words is not None),

@@ -116,6 +116,11 @@ def _check(found: argparse.Namespace, parser: argparse.ArgumentParser, texts: Te
     seconds, money = found.timeout or 0.0, found.budget or 0.0
     need("--timeout", found.timeout, math.isfinite(seconds) and seconds >= 0, "rule_seconds")
     need("--budget", found.budget, math.isfinite(money) and money > 0, "rule_money")
+    # An empty name would be the workspace itself, and scatter the run's files over it.
+    need("--run-dir", found.run_dir, found.run_dir is None or found.run_dir.strip() != "", "rule_path")
+    need(
+        "--workspace", found.workspace, found.workspace is None or found.workspace.strip() != "", "rule_path"
+    )
     if found.no_daemon:
         parser.error(texts("flag_not_yet", flag="--no-daemon"))
     if found.detach and found.json:

@@ -83,7 +83,8 @@ class Command:
         if self._invocation.detach:
             if words:
                 self._client.say(SayTo(place=self._place, text=words, id=uuid.uuid4().hex))
-            self._print(self._transcript.whole(self._texts("detached_joined", command=way_back(self._place))))
+            said = "detached_joined" if words else "detached_running"
+            self._print(self._transcript.whole(self._texts(said, command=way_back(self._place))))
             return None
         self._introduce(wake)
         return self._attend(words=words)

@@ -15,6 +15,7 @@ from flower.rehearsal import Scene, Script, Turn
 from flower_protocol.paths import socket_path
 from tests.support.household import COMMANDS, Household, HouseholdFactory
 from tests.support.processes import alive, wait_until
+from tests.support.runs import play, told
 
 
 def thinking(seconds: float) -> Script:
@@ -302,3 +303,16 @@ def test_a_restart_leaves_a_daemon_that_answers(household: HouseholdFactory) -> 
 
     assert restarted.returncode == 0, restarted.stderr
     assert home.daemon() != first and not alive(first)
+
+
+def test_a_request_that_was_stopped_before_it_was_heard_is_not_lost(household: HouseholdFactory) -> None:
+    home = household(play(Turn(text="first things first"), again=True))
+    folder = home.folder()
+    assert home.flower("-d", "my precious request", folder=folder).returncode == 0
+    assert home.flowerctl("stop", str(folder)).returncode == 0
+    assert home.model is not None
+
+    again = home.flower(folder=folder)
+
+    assert again.returncode == 0, again.stderr
+    assert "my precious request" in told(home.model.requests[-1])
