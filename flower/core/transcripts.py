@@ -27,7 +27,7 @@ from flower.core.lease import Lease, wait_for_child
 from flower.core.words import Words
 
 Entry = dict[str, Any]
-BATCH = 100  # entries in one transaction
+BATCH_BYTES = 1024 * 1024  # in one transaction, and in memory at a time
 HEALED = "heal-"  # entries that pruning made up for a resume: in the CLI's file, never in the store
 
 
@@ -36,7 +36,9 @@ class Archive(Protocol):
 
     def load_sync(self, key: Any) -> list[Entry] | None: ...
 
-    def pages(self, key: Any) -> Iterator[list[Entry]]: ...
+    def uuids(self, key: Any) -> set[str]: ...
+
+    def nameless(self, key: Any) -> Iterator[Entry]: ...
 
     def append_sync(self, key: Any, entries: list[Entry]) -> None: ...
 
@@ -93,7 +95,7 @@ class ClaudeFolder:
         taken = 0
         for file, key in list(self._files_of(session_id)):
             transcript = _Transcript(file)
-            for missing in transcript.beyond(archive.pages(key)):
+            for missing in transcript.beyond(archive.uuids(key), archive.nameless(key)):
                 archive.append_sync(key, missing)
                 taken += len(missing)
             if transcript.damaged:
@@ -197,22 +199,15 @@ class _Transcript:
         self.damaged = False
         """A line other than a half-written last one was unreadable; known when all of it was read."""
 
-    def beyond(self, stored: Iterable[list[Entry]]) -> Iterator[list[Entry]]:
-        """The entries that ``stored`` lacks, in order, in batches.
+    def beyond(self, known: set[str], nameless: Iterable[Entry]) -> Iterator[list[Entry]]:
+        """The entries that a store lacks which has those uuids and those entries without one; in order, in batches.
 
-        An entry with a uuid is known by it. One without is known by its content, and counted, for two of the
-        same content may both be real.
+        An entry without a uuid is known by its content, and counted, for two of the same content may both be
+        real.
         """
-        known: set[str] = set()
-        anonymous: Counter[bytes] = Counter()
-        for page in stored:
-            for entry in page:
-                if entry.get("uuid"):
-                    known.add(entry["uuid"])
-                else:
-                    anonymous[_content(entry)] += 1
-        batch = []
-        for entry in self._entries():
+        anonymous = Counter(map(_content, nameless))
+        batch, weight = [], 0
+        for line, entry in self._entries():
             uuid = entry.get("uuid")
             if uuid:
                 if uuid in known or str(uuid).startswith(HEALED):
@@ -222,13 +217,14 @@ class _Transcript:
                 anonymous[content] -= 1
                 continue
             batch.append(entry)
-            if len(batch) == BATCH:
+            weight += len(line)
+            if weight >= BATCH_BYTES:
                 yield batch
-                batch = []
+                batch, weight = [], 0
         if batch:
             yield batch
 
-    def _entries(self) -> Iterator[Entry]:
+    def _entries(self) -> Iterator[tuple[bytes, Entry]]:
         unreadable = False
         with self._file.open("rb") as lines:
             for line in lines:
@@ -242,7 +238,7 @@ class _Transcript:
                     unreadable = True
                     continue
                 if isinstance(entry, dict):
-                    yield entry
+                    yield line, entry
             # The last line was cut off by a kill; a whole one that can't be read is damage.
             self.damaged = self.damaged or (unreadable and line.endswith(b"\n"))
 

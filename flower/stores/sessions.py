@@ -32,7 +32,7 @@ _PAUSE_SECONDS = 0.02
 # Rows read under one hold of the lock.
 _PAGE = 1000
 # The same for who must not have a transcript in memory whole: an entry may be a megabyte.
-_SMALL_PAGE = 8
+_SMALL_PAGE = 2
 
 _T = TypeVar("_T")
 
@@ -48,6 +48,11 @@ class Database(Protocol):
 
     def page(self, key: TranscriptKey, after: int, size: int) -> list[tuple[int, bytes]]:
         """At most `size` entries as JSON, in order, each with its number; those numbered above `after`."""
+
+    def nameless(self, key: TranscriptKey, after: int, size: int) -> list[tuple[int, bytes]]:
+        """The same, of the entries without a uuid."""
+
+    def uids(self, key: TranscriptKey) -> list[str]: ...
 
     def tail(self, key: TranscriptKey, size: int) -> list[bytes]:
         """The last entries as JSON, newest first."""
@@ -167,12 +172,27 @@ class QueuedSessionStore:
         with collector_paused():
             return self._entries(TranscriptKey.of(key))
 
-    def pages(self, key: Mapping[str, Any]) -> Iterator[list[Entry]]:
-        """The transcript verbatim, in order, a part at a time: for who need not have it in memory whole. Blocking.
+    def uuids(self, key: Mapping[str, Any]) -> set[str]:
+        """The uuids of all entries of a transcript. Blocking."""
+        transcript = TranscriptKey.of(key)
 
-        An entry that is being written meanwhile may come twice.
-        """
-        return self._pages(TranscriptKey.of(key), _SMALL_PAGE)
+        def read() -> set[str]:
+            queued = (uuid_of(entry) for entry in self._backlog.waiting(transcript))
+            return {*self._database.uids(transcript), *(uuid for uuid in queued if uuid)}
+
+        return self._locked(read)
+
+    def nameless(self, key: Mapping[str, Any]) -> Iterator[Entry]:
+        """The entries of a transcript that have no uuid, in order, without having them all in memory. Blocking."""
+        transcript, last = TranscriptKey.of(key), -1
+        while rows := self._locked(partial(self._database.nameless, transcript, last, _SMALL_PAGE)):
+            for _, payload in rows:
+                if (entry := decode(payload)) is not None:
+                    yield entry
+            last = rows[-1][0]
+        for entry in self._locked(partial(self._backlog.waiting, transcript)):
+            if not uuid_of(entry):
+                yield entry
 
     def subkeys(self, key: Mapping[str, Any]) -> list[str]:
         """The subpaths of a session's other transcripts, sorted."""
@@ -219,26 +239,19 @@ class QueuedSessionStore:
         return self._entries(key) or None
 
     def _entries(self, key: TranscriptKey) -> list[Entry]:
-        *stored, queued = self._pages(key, _PAGE)
-        found = [entry for page in stored for entry in page]
-        return found + _unknown(queued, found) if queued else found
-
-    def _pages(self, key: TranscriptKey, size: int) -> Iterator[list[Entry]]:
-        """What is stored, part by part, and last what is queued behind it (often nothing)."""
+        found: list[Entry] = []
         last = -1
         queued: list[Entry] | None = None
         while queued is None:
-            rows, queued = self._locked(partial(self._page, key, last, size))
-            yield [entry for _, payload in rows if (entry := decode(payload)) is not None]
+            rows, queued = self._locked(partial(self._page, key, last))
+            found.extend(entry for _, payload in rows if (entry := decode(payload)) is not None)
             last = rows[-1][0] if rows else last
-        yield queued
+        return found + _unknown(queued, found) if queued else found
 
-    def _page(
-        self, key: TranscriptKey, after: int, size: int
-    ) -> tuple[list[tuple[int, bytes]], list[Entry] | None]:
+    def _page(self, key: TranscriptKey, after: int) -> tuple[list[tuple[int, bytes]], list[Entry] | None]:
         """The rows that follow, and with the last of them what is queued behind them."""
-        rows = self._database.page(key, after, size)
-        return rows, self._backlog.waiting(key) if len(rows) < size else None
+        rows = self._database.page(key, after, _PAGE)
+        return rows, self._backlog.waiting(key) if len(rows) < _PAGE else None
 
     def _delete(self, key: TranscriptKey) -> None:
         if not self._backlog.drain(_READ_SECONDS):

@@ -107,6 +107,15 @@ class SqliteDatabase:
                    WHERE store_key = ? AND seq > ? ORDER BY seq LIMIT ?"""
         return self._rows(query, key.stored, after, size)
 
+    def nameless(self, key: TranscriptKey, after: int, size: int) -> list[tuple[int, bytes]]:
+        query = """SELECT seq, CAST(payload AS BLOB) FROM entries
+                   WHERE store_key = ? AND seq > ? AND uid IS NULL ORDER BY seq LIMIT ?"""
+        return self._rows(query, key.stored, after, size)
+
+    def uids(self, key: TranscriptKey) -> list[str]:
+        query = "SELECT uid FROM entries WHERE store_key = ? AND uid IS NOT NULL"
+        return [uid for (uid,) in self._rows(query, key.stored)]
+
     def tail(self, key: TranscriptKey, size: int) -> list[bytes]:
         query = "SELECT CAST(payload AS BLOB) FROM entries WHERE store_key = ? ORDER BY seq DESC LIMIT ?"
         return [payload for (payload,) in self._rows(query, key.stored, size)]

@@ -17,7 +17,7 @@ from tests.support.household import COMMANDS, Household, HouseholdFactory
 from tests.support.processes import wait_until
 from tests.support.runs import bash
 
-WORKERS, TURNS, TURN_BYTES = 20, 10, 1024 * 1024
+WORKERS, TURNS, TURN_BYTES = 40, 10, 512 * 1024
 LINE = "0123456789abcdef" * 6 + "\n"
 DISPATCH = Call(
     tool="Agent", input={"subagent_type": "coder", "description": "flood", "prompt": "Do the flood."}
