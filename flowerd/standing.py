@@ -5,7 +5,7 @@ state itself moves.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -91,12 +91,10 @@ class Standing:
 
     async def refresh(self) -> None:
         """Look again what the folder has cost; what was known last stands if that takes too long."""
-        loop, shared = asyncio.get_running_loop(), self._shared
-        try:
-            async with asyncio.timeout(LOOK_SECONDS):
-                cost = await loop.run_in_executor(shared.outside, shared.costs.of, Path(self.place.run_dir))
-        except TimeoutError:
-            return
+        await refresh([self], self._shared)
+
+    def take_cost(self, cost: float) -> None:
+        """What the folder's manifest adds up to now."""
         spending = self._spending if self.record.state.active else 0.0
         if (cost, spending) != (self._cost, self._spending):
             self._cost, self._spending = cost, spending
@@ -156,6 +154,22 @@ class Standing:
             ours = {"generation": self._shared.generation, "boot": self._shared.boot}
             self.record = msgspec.structs.replace(self.record, **changes, **ours)
             self._shared.registry.put(self.record)
+
+
+async def refresh(standings: Sequence[Standing], shared: Shared) -> None:
+    """Look again what the folders have cost, all of them in one go: a hop to another thread for each would add up.
+
+    What was known last stands if that takes too long.
+    """
+    folders = [Path(each.place.run_dir) for each in standings]
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(LOOK_SECONDS):
+            costs = await loop.run_in_executor(shared.outside, lambda: [*map(shared.costs.of, folders)])
+    except TimeoutError:
+        return
+    for standing, cost in zip(standings, costs, strict=True):
+        standing.take_cost(cost)
 
 
 def _blank(place: Place) -> Record:
