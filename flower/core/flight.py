@@ -95,8 +95,10 @@ class Flight:
         self._order()
 
     def say(self, text: str) -> None:
-        """A remark for the turn that runs; for the next one if none does."""
-        if self._conversation is not None and self._conversation.in_turn and not self._ordered.is_set():
+        """A remark for the turn that runs; for the next one if none does, or the next step once this one landed."""
+        if self.landed:
+            self.runtime.keep(text)
+        elif self._conversation is not None and self._conversation.in_turn and not self._ordered.is_set():
             self._chore(self._speak(self._conversation, text), "flower-say")
         else:
             self._remarks.append(text)
@@ -125,12 +127,12 @@ class Flight:
             self.landed = True
             self.result.ended_at = time.time()
             self.result.text = "\n".join(self._prose)
-            for remark in self._remarks:
-                self.runtime.say(remark)
             # What is still being asked of a child that has ended would wait for an answer in vain.
             for chore in self._chores:
                 chore.cancel()
             await asyncio.gather(*self._chores, return_exceptions=True)
+            for remark in self._remarks:
+                self.runtime.keep(remark)
 
     async def _attempts(self, prompt: str) -> str | None:
         """Try until it is done, or not worth trying; returns the error, None when it ended well."""
@@ -392,7 +394,8 @@ class Flight:
     async def _speak(self, conversation: Conversation, text: str) -> None:
         try:
             await conversation.say(text)
-        except ChildFailed:
+        except (ChildFailed, asyncio.CancelledError):
+            # The step ended first; the words are not lost with it.
             self._remarks.append(text)
 
     def _chore(self, work: Coroutine[Any, Any, None], name: str) -> None:

@@ -194,7 +194,7 @@ class Runtime:
         """
         if self._tell(lambda flight: flight.say(text)):
             return True
-        self._mail.append(text)
+        self.keep(text)
         return False
 
     def stop(self, reason: str = STOPPED) -> None:
@@ -239,6 +239,10 @@ class Runtime:
             for lease in self._leases.values():
                 lease.release()
             self._leases.clear()
+
+    def keep(self, text: str) -> None:
+        """A remark that no step takes up any more: it goes with the next prompt."""
+        self._mail.append(text)
 
     def take_mail(self) -> list[str]:
         """The remarks that came while no step ran, and now belong to the caller."""

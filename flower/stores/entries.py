@@ -5,7 +5,7 @@ through. Nothing here changes an entry in place, for a caller may hold the same 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -88,10 +88,6 @@ def results_in(entry: Entry) -> list[Block]:
         return []
     blocks = blocks_of(entry)
     return [b for b in blocks if b.get("type") == "tool_result" and _is_id(b.get("tool_use_id"))]
-
-
-def calls_by_id(entries: Iterable[Entry]) -> dict[str, Block]:
-    return {call["id"]: call for entry in entries for call in calls_in(entry)}
 
 
 def message_of(entry: Entry) -> str | None:

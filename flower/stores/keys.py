@@ -17,10 +17,6 @@ class TranscriptKey(NamedTuple):
         return cls(key["project_key"], key["session_id"], key.get("subpath") or None)
 
     @property
-    def is_main(self) -> bool:
-        return self.subpath is None
-
-    @property
     def stored(self) -> str:
         """``<project_key>/<session_id>[/<subpath>]``"""
         return "/".join(part for part in self if part is not None)

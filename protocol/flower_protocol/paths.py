@@ -21,11 +21,6 @@ def state_dir(environment: Mapping[str, str]) -> Path:
     return _xdg(environment, "XDG_STATE_HOME", ".local/state") / "flower"
 
 
-def config_dir(environment: Mapping[str, str]) -> Path:
-    """``$XDG_CONFIG_HOME/flower``, else ``~/.config/flower``: settings, credentials."""
-    return _xdg(environment, "XDG_CONFIG_HOME", ".config") / "flower"
-
-
 def socket_path(environment: Mapping[str, str]) -> Path:
     """Where the daemon listens.
 

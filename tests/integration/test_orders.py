@@ -134,6 +134,16 @@ async def test_a_remark_between_runs_goes_with_the_next_prompt(tmp_path: Path) -
         assert "还有一句" in told(model.requests[-1])
 
 
+async def test_a_remark_at_the_very_moment_of_a_stop_is_kept_for_the_next_step(begin) -> None:  # type: ignore[no-untyped-def]
+    work = await begin()
+
+    work.runtime.stop()
+    assert work.runtime.say("too late for this one")
+    await work.run
+
+    assert work.runtime.take_mail() == ["too late for this one"]
+
+
 @pytest.mark.parametrize("words", ["/clear", "/compact now", " /exit"])
 async def test_words_that_look_like_a_command_of_the_cli_are_words(tmp_path: Path, words: str) -> None:
     with Rehearsal(play(Turn(text="fine"), again=True)) as model:
