@@ -18,7 +18,7 @@ def _names(text: str) -> frozenset[str]:
 
 # These have no option that writes or runs anything.
 _HARMLESS = _names(
-    """ls pwd df du whoami ps top lsof cat head wc stat which whereis type grep jq diff echo
+    """ls pwd df du whoami ps top cat head wc stat which whereis type grep jq diff echo
     uname locale nproc getconf sw_vers"""
 )
 
@@ -36,6 +36,7 @@ _BRANCH_OPTIONS = _BRANCH_FILTERS | _names(
 _CONFIG_READS = _names("--get --get-all --get-regexp --list -l get list")
 _CONFIG_SCOPES = _names("--global --local --system --worktree")
 
+_KUBECTL_ACTS = re.compile(r"--kubeconfig|--cache-dir|--profile|--watch|-[ARh]*w")
 _AWK_ACTS = re.compile(r"system|getline|[>@]")
 
 
@@ -83,7 +84,10 @@ def _tree(arguments: list[str]) -> bool:
 
 
 def _uniq(arguments: list[str]) -> bool:
-    return sum(not argument.startswith("-") for argument in arguments) <= 1  # a second one is the output
+    if "--" in arguments:
+        return False  # what follows may look like an option and be the output
+    operands = [each for each in arguments if each == "-" or not each.startswith("-")]
+    return len(operands) <= 1  # a second one is the output
 
 
 def _rg(arguments: list[str]) -> bool:
@@ -91,9 +95,9 @@ def _rg(arguments: list[str]) -> bool:
 
 
 def _date(arguments: list[str]) -> bool:
-    # A bare number would set the clock.
+    # A bare number would set the clock, and so would, on macOS, what -f gives the form of.
     return not any(
-        _has_letter(each, "s") or _abbreviates(each, "--set") or re.fullmatch(r"[\d.]+", each)
+        _has_letter(each, "s", "f") or _abbreviates(each, "--set") or re.fullmatch(r"[\d.]+", each)
         for each in arguments
     )
 
@@ -107,7 +111,12 @@ def _docker(arguments: list[str]) -> bool:
 
 
 def _kubectl(arguments: list[str]) -> bool:
-    return arguments[:1] == ["get"]
+    # A configuration can name a command to log in with; a watch doesn't end.
+    return arguments[:1] == ["get"] and not any(map(_KUBECTL_ACTS.match, arguments))
+
+
+def _lsof(arguments: list[str]) -> bool:
+    return not any(_has_letter(argument, "D") for argument in arguments)  # it keeps a cache, in a file
 
 
 def _awk(arguments: list[str]) -> bool:
@@ -142,6 +151,13 @@ def _git_branch(arguments: list[str]) -> bool:
 def _git_config(arguments: list[str]) -> bool:
     rest = arguments[1:] if _CONFIG_SCOPES.intersection(arguments[:1]) else arguments
     return bool(rest) and rest[0] in _CONFIG_READS
+
+
+def _git_grep(arguments: list[str]) -> bool:
+    # It opens what it found in a pager: any command.
+    return not any(
+        _has_letter(each, "O") or _abbreviates(each, "--open-files-in-pager") for each in arguments
+    )
 
 
 def _git_hash_object(arguments: list[str]) -> bool:
@@ -189,6 +205,7 @@ _JUDGES: dict[str, Callable[[list[str]], bool]] = {
     "find": _find,
     "git": _git,
     "kubectl": _kubectl,
+    "lsof": _lsof,
     "rg": _rg,
     "sed": only_prints,
     "sort": _sort,
@@ -199,6 +216,7 @@ _JUDGES: dict[str, Callable[[list[str]], bool]] = {
 _GIT_JUDGES: dict[str, Callable[[list[str]], bool]] = {
     "branch": _git_branch,
     "config": _git_config,
+    "grep": _git_grep,
     "hash-object": _git_hash_object,
     "reflog": _git_reflog,
     "remote": _git_remote,

@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-# A substitution runs a command wherever it stands; looked for in the whole line, in quotes too.
-_SUBSTITUTION = re.compile(r"\$\(|`|[<>]\(")
+# What can run a command wherever it stands; looked for in the whole line, in quotes too. Arithmetic and all that
+# `${…}` does beyond giving a value belong to it: they evaluate what a variable holds.
+_SUBSTITUTION = re.compile(r"\$(?:[(\[]|\{(?!\w+\}))|`|[<>]\(")
 # Writing to nowhere, and joining the two outputs. What follows must not belong to the file's name.
 _END = r"(?![^\s;&|<>()])"
 _HARMLESS = re.compile(rf"(?:(?:&>>?|[012]?>>?)[ \t]*/dev/null|[012]?>&[12]|0?<[ \t]*/dev/null){_END}")
@@ -32,7 +33,8 @@ class _Obscure(Exception):
 
 def read_commands(line: str) -> list[list[Word]] | None:
     """The commands of a line, those joined by pipes and conditions one by one; None if that is not certain."""
-    if _SUBSTITUTION.search(line):
+    # A shell joins lines first: a dollar and its parenthesis may stand on two.
+    if _SUBSTITUTION.search(line) or _SUBSTITUTION.search(line.replace("\\\n", "")):
         return None
     try:
         return _Reader(line).read()

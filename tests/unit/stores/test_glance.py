@@ -78,13 +78,16 @@ MORE_LOOKS = r"""
 grep -rn 'a|b && c; d > e' src
 grep "it's \"quoted\"" f | sort -u | uniq -c
 ls src/*.{py,txt}
-ls $HOME
+ls $HOME ${HOME}
+grep -n "name$" f
+lsof -i :80
 echo a\ b >&2
 cat f 2>/dev/null || echo none
 git -C sub --no-pager log -p -- file
 git log --format='%h > %s' | head
 git branch --list 'feat/*'
 git branch --contains HEAD
+git grep -n 'todo' -- src
 git config --get user.name
 git remote -v
 git stash list
@@ -95,7 +98,7 @@ date +%s
 date -u
 env
 docker ps -a
-kubectl get pods
+kubectl get pods -o wide -n default
 tail -n 20 log
 sort -k2,2 -n f
 awk -F: '$3 == 0 || $4 == 1 {print $1}' /etc/passwd
@@ -136,6 +139,14 @@ env rm x
 date -s 2020-01-01
 date 010100002020
 uniq in out
+uniq - out
+uniq -c - out
+uniq -- -in out
+echo ${X:=\$\(rm x\)} ${X@P}
+echo "${X:=\$\(rm x\)}" "${X@P}"
+echo ${X:=a[\$\(rm x\)]} $[X]
+lsof -Db/tmp/f
+date -f %b Jan
 sort -o f f
 sort -uo f f
 sort --out=f f
@@ -176,6 +187,14 @@ git diff --output=f
 git diff --outp=f
 git diff --ext-diff
 git hash-object -w f
+git grep -O todo
+git grep -nOless todo
+git grep --open-files-in-pager=sh todo
+git grep --open todo
+git --git-dir=/evil status
+git --config-env=core.pager=EVIL log
+git branch --list -D new
+git branch --contains -d new
 git branch new
 git branch -m old new
 git branch --delete x
@@ -194,6 +213,10 @@ git fetch
 docker rm x
 docker -H ssh://evil ps
 kubectl delete pod x
+kubectl get pods -w
+kubectl get pods -Aw
+kubectl get pods --watch-only
+kubectl get pods --kubeconfig=evil
 command ls
 """
 
@@ -231,6 +254,12 @@ def test_a_closer_look_finds_what_a_command_can_change(command: str) -> None:
         ("ls\npwd", True),
         ("ls\nrm x", False),
         ("ls # it's\nrm x #'", False),
+        ("ls\r\nrm x", False),
+        ("ls |\nrm x", False),
+        ("find . -del\\\nete", False),
+        ("git log --out\\\nput=f", False),
+        ('echo "$\\\n(rm x)"', False),
+        ("echo $\\\n{X@P}", False),
         ("ls \\", False),
         ('echo "a\\"; rm x"', True),
         ('echo "a\\\\"; rm x', False),
