@@ -71,7 +71,7 @@ def test_nothing_to_do_is_refused_and_nothing_is_archived_for_it(folder: Folder,
     if new:
         Lineage.open(folder.run_dir, folder.workspace).remember("干活", "known")
 
-    with pytest.raises(ValueError, match="^要给一句诉求,例如 flower '帮我做一个 X'$"):
+    with pytest.raises(ValueError, match=r"^要给一句诉求,例如 flower '帮我做一个 X'$"):
         starter_flow(" ", workspace=folder.workspace, run_dir=folder.run_dir, new=new)
 
     assert sorted(path.name for path in notes.iterdir()) == ["目标.md", "需求.md"]
