@@ -15,6 +15,7 @@ import signal
 import uuid
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,9 @@ class Conversation:
         self._messages: AsyncIterator[Any] | None = None
         self._state: str | None = None
         self._tasks: set[str] = set()
+        self._calls: set[str] = set()
         self._unanswered: set[str] = set()
+        self._said: dict[str, str] = {}
         self._watchdog: asyncio.TimerHandle | None = None
         self.in_turn = False
 
@@ -64,6 +67,16 @@ class Conversation:
         except Exception as error:  # the SDK raises several types and bare Exception here
             raise ChildFailed(self._reason(error)) from error
         self._messages = aiter(self._client.receive_messages())
+
+    @property
+    def works_locally(self) -> bool:
+        """Whether a tool call or a task is under way: something that may not need the model for a while."""
+        return bool(self._calls or self._tasks)
+
+    @property
+    def unanswered(self) -> dict[str, str]:
+        """What was said, by its uuid, and no result has named: the child may have ended before it heard it."""
+        return dict(self._said)
 
     async def turn(self, prompt: str) -> AsyncGenerator[Any, None]:
         """Send ``prompt`` and yield every message until the CLI is idle again. Raises `ChildFailed`."""
@@ -83,6 +96,7 @@ class Conversation:
         finally:
             self.in_turn = False
             self._unanswered.clear()
+            self._calls.clear()
             self._disarm()
 
     async def say(self, text: str) -> None:
@@ -123,6 +137,7 @@ class Conversation:
     async def _query(self, text: str) -> None:
         said = str(uuid.uuid4())
         self._unanswered.add(said)
+        self._said[said] = text
         message = {
             "type": "user",
             "message": {"role": "user", "content": text},
@@ -134,6 +149,7 @@ class Conversation:
         try:
             await self._client.query(_once(message))
         except Exception as error:  # several types and bare Exception, all meaning a dead child
+            del self._said[said]
             raise ChildFailed(self._reason(error)) from error
 
     async def _next(self, timeout: float | None) -> Any:
@@ -161,10 +177,17 @@ class Conversation:
         """Keep track of what the CLI says of its own state."""
         subtype = getattr(message, "subtype", None)
         data = getattr(message, "data", None) or {}
-        if type(message).__name__ == "ResultMessage":
-            self._unanswered.difference_update(
-                [message.user_message_uuid, *(message.user_message_uuids or ())]
+        kind = type(message).__name__
+        if kind == "ResultMessage":
+            for named in (message.user_message_uuid, *(message.user_message_uuids or ())):
+                self._unanswered.discard(named)
+                self._said.pop(named, None)
+        elif kind == "AssistantMessage":
+            self._calls.update(
+                block.id for block in message.content if type(block).__name__ == "ToolUseBlock"
             )
+        elif kind == "UserMessage" and not isinstance(message.content, str):
+            self._calls.difference_update(getattr(block, "tool_use_id", None) for block in message.content)
         elif subtype == "session_state_changed":
             self._state = data.get("state")
         elif subtype == "task_started":
@@ -213,12 +236,30 @@ async def _once(message: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
     yield message
 
 
-def refusal_of(message: Any) -> str | None:
-    """The text of a refused login, when the CLI says that it will try again: it would, for minutes, and in vain."""
+@dataclass(frozen=True)
+class Retry:
+    """The CLI will send a request again. ``status`` is HTTP's, None when the request did not get through."""
+
+    status: int | None
+    error: str
+
+
+def retry_of(message: Any) -> Retry | None:
+    """The retry that a message announces, if it does."""
     data = getattr(message, "data", None) or {}
-    if getattr(message, "subtype", None) != "api_retry" or data.get("error_status") != 401:
+    if getattr(message, "subtype", None) != "api_retry":
         return None
-    return f"API Error: 401 {data.get('error') or 'authentication_failed'}"
+    return Retry(data.get("error_status"), str(data.get("error") or ""))
+
+
+def limit_of(message: Any) -> float | None:
+    """When the usage limit ends that a message says was met, in epoch seconds."""
+    about = getattr(message, "rate_limit_info", None)
+    return (
+        float(about.resets_at)
+        if about is not None and about.status == "rejected" and about.resets_at
+        else None
+    )
 
 
 def session_of(message: Any) -> str | None:

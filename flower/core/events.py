@@ -54,6 +54,10 @@ def normalize(message: Any) -> list[Event]:
             return [
                 Event("reset", "conversation reset", payload={"subtype": "conversation_reset"}, raw=message)
             ]
+        case "RateLimitEvent":
+            info = message.rate_limit_info
+            about = {"subtype": "rate_limit", "status": info.status, "resets_at": info.resets_at}
+            return [Event("system", "rate_limit", payload=about, raw=message)]
         case "StreamEvent" | "HookEventMessage" | "TaskUpdatedMessage":
             return []
         case name:
@@ -130,14 +134,6 @@ def _task(message: Any, kind: str) -> Event:
 def _system(message: Any) -> list[Event]:
     data = message.data
     match message.subtype:
-        case "api_retry":
-            payload = {
-                "attempt": data.get("attempt"),
-                "max_retries": data.get("max_retries"),
-                "delay_s": (data.get("retry_delay_ms") or 0) / 1000,
-                "status": data.get("error_status"),
-            }
-            return [Event("retry", "", payload=payload, raw=message)]
         case "compact_boundary" | "microcompact_boundary" as subtype:
             about = data.get("compact_metadata") or data.get("compactMetadata") or {}
             before, after = about.get("pre_tokens"), about.get("post_tokens")
@@ -150,7 +146,8 @@ def _system(message: Any) -> list[Event]:
             }
             text = f"压缩({about.get('trigger')}) {before} → {after} tokens"
             return [Event("reset", text, payload=payload, raw=message)]
-        case "session_state_changed" | "background_tasks_changed" | "thinking_tokens":
+        # The CLI's own new tries: what of them a person should know, `Runtime` tells as ``retry``.
+        case "api_retry" | "session_state_changed" | "background_tasks_changed" | "thinking_tokens":
             return []
         case subtype:
             about = {"subtype": subtype, "session_id": data.get("session_id")}

@@ -91,27 +91,36 @@ class Resilience:
         `probe` takes the place of `reachable`: ten runs can share one handshake.
         """
         environment = os.environ if env is None else env
-        host, port = endpoint(environment)
-        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-        async def online() -> bool:
-            return await (probe(host, port) if probe else reachable(host, port, self.probe_timeout))
 
         def say(words: Words) -> None:
             if notify is not None:
-                minutes = f"{self.max_offline_wait / 60:.0f}"
-                notify(words.spoken(language_of(environment)).format(place=place, minutes=minutes))
+                notify(words.spoken(language_of(environment)))
 
-        if await online():
+        lost, back = self.outage_words(environment)
+        if await self.online(environment, probe):
             return True
-        say(LOST)
+        say(lost)
         deadline = clock() + self.max_offline_wait
         while (left := deadline - clock()) > 0:
             await sleep(min(self.probe_interval, left))
-            if await online():
-                say(BACK)
+            if await self.online(environment, probe):
+                say(back)
                 return True
         return False
+
+    async def online(self, environment: Mapping[str, str], probe: Probe | None = None) -> bool:
+        """Whether the endpoint of `environment` answers now."""
+        host, port = endpoint(environment)
+        return await (probe(host, port) if probe else reachable(host, port, self.probe_timeout))
+
+    def outage_words(self, environment: Mapping[str, str]) -> tuple[Words, Words]:
+        """The two lines of an outage: that the endpoint can't be reached, and that it is back."""
+        host, port = endpoint(environment)
+        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        facts = {"place": place, "minutes": f"{self.max_offline_wait / 60:.0f}"}
+        return Words(*(line.format(**facts) for line in LOST)), Words(
+            *(line.format(**facts) for line in BACK)
+        )
 
 
 async def reachable(host: str, port: int, timeout: float = 5.0) -> bool:

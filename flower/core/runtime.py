@@ -23,7 +23,7 @@ from flower.core.flight import Flight
 from flower.core.lease import Lease
 from flower.core.manifest import Manifest, new_run_id
 from flower.core.project import project_directory, project_key
-from flower.core.resilience import Resilience
+from flower.core.resilience import Probe, Resilience
 from flower.core.result import StepResult
 from flower.core.signals import rescued
 from flower.core.tether import find_cli, place_launcher
@@ -44,7 +44,8 @@ class Runtime:
     ``workspace`` is the agents' folder, ``run_dir`` (relative to the current folder) holds ``sessions.db``,
     ``manifest.json`` and ``lineage.json``; both are made when missing. ``portable``: no settings file takes part.
     ``trim``, ``ephemeral`` and ``keep_denials`` say what a resume leaves out (see `flower.stores`; the store keeps
-    everything). ``resilience``: how failures are waited out. ``environment`` is the whole environment of the
+    everything). ``resilience``: how failures are waited out; ``probe``, host and port to whether they answer, takes
+    the place of `flower.core.resilience.reachable`. ``environment`` is the whole environment of the
     children, this process's own by default. ``handle_signals``: SIGTERM and SIGHUP write the rows in flight
     before they end the process, while a step runs in the main thread.
 
@@ -70,6 +71,7 @@ class Runtime:
         ephemeral: EphemeralPolicy | bool = True,
         keep_denials: int = 1,
         resilience: Resilience | bool = True,
+        probe: Probe | None = None,
         environment: Mapping[str, str] | None = None,
         handle_signals: bool = True,
     ) -> None:
@@ -77,6 +79,7 @@ class Runtime:
         self.run_dir = private_folder(Path(run_dir).absolute()).resolve()
         self.portable = portable
         self.resilience = resilience if isinstance(resilience, Resilience) else Resilience(enabled=resilience)
+        self.probe = probe
         self.run_id = new_run_id()
         self.results: list[StepResult] = []
         self.on_session: Callable[[str], None] | None = None

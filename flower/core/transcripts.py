@@ -14,7 +14,7 @@ import contextlib
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -85,6 +85,18 @@ class ClaudeFolder:
             part = archive.load_sync(self._key(session_id, subpath)) or []
             self._write_part(self._file(session_id, subpath), part)
         return entries
+
+    def heard(self, session_id: str, said: Collection[str]) -> set[str]:
+        """Which of the uuids of things said the session's file names: those, the model was or will be shown.
+
+        Call it before `salvage`, which takes the file away. Raises `OSError`.
+        """
+        file = self._file(session_id)
+        if not file.exists():
+            return set()
+        with file.open("rb") as lines:
+            # A prompt has the uuid itself; of a remark the entry that shows it to the model says where it came from.
+            return {uuid for line in lines for uuid in said if uuid.encode() in line}
 
     def salvage(self, archive: Archive, session_id: str) -> int:
         """Take what the session's files hold beyond the store into it; returns how many entries that were.

@@ -1,7 +1,9 @@
 """The model answers with errors: what is tried again, what is not, and what the next request shows of it (nothing)."""
 
 import asyncio
+import time
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -10,22 +12,28 @@ from flower.rehearsal import Fault, Rehearsal, Script, Turn
 from tests.support.processes import eventually
 from tests.support.runs import bash, environment, handy, play, slow_once, told
 
-QUICK = Resilience(base_delay=0.2, max_delay=0.5, probe_interval=0.2, max_offline_wait=30)
+QUICK = Resilience(base_delay=0.2, max_delay=0.5, probe_interval=0.2, max_offline_wait=120)
 FEW_RETRIES = {"CLAUDE_CODE_MAX_RETRIES": "0"}  # the CLI's own: ours are what is tried here
 
 
-async def outcome(folder: Path, model: Rehearsal) -> tuple[StepResult, list[Event]]:
-    events: list[Event] = []
+async def outcome(
+    folder: Path, model: Rehearsal, events: list[Event] | None = None, **settings: str
+) -> tuple[StepResult, list[Event]]:
+    events = [] if events is None else events
     runtime = Runtime(
         workspace=folder / "work",
         run_dir=folder / "runs",
-        environment=environment(model, **FEW_RETRIES),
+        environment=environment(model, **settings),
         resilience=QUICK,
     )
     try:
         return await runtime.run(handy(), "do the work", on_event=events.append), events
     finally:
         runtime.close()
+
+
+def waits(events: list[Event]) -> list[object]:
+    return [event.payload["waiting"] for event in events if event.kind == "retry"]
 
 
 def failing_once(fault: Fault) -> Script:
@@ -36,12 +44,14 @@ def failing_once(fault: Fault) -> Script:
     )
 
 
-@pytest.mark.parametrize("fault", [Fault(status=529), Fault(status=500)], ids=lambda fault: str(fault.status))
-async def test_a_passing_failure_is_waited_out_in_the_same_session(tmp_path: Path, fault: Fault) -> None:
-    with Rehearsal(failing_once(fault)) as model:
-        result, events = await outcome(tmp_path, model)
+@pytest.mark.parametrize(("status", "attempts"), [(500, 2), (529, 1)])
+async def test_a_passing_failure_is_waited_out_in_the_same_session_and_overload_is_no_attempt(
+    tmp_path: Path, status: Literal[500, 529], attempts: int
+) -> None:
+    with Rehearsal(failing_once(Fault(status=status))) as model:
+        result, events = await outcome(tmp_path, model, **FEW_RETRIES)
 
-        assert result.ok and result.attempts == 2 and result.resumed, result
+        assert result.ok and result.attempts == attempts and result.resumed, result
         assert (tmp_path / "work" / "two.txt").exists()
         assert [event.kind for event in events].count("retry") >= 1
         last = told(model.requests[-1])
@@ -49,45 +59,102 @@ async def test_a_passing_failure_is_waited_out_in_the_same_session(tmp_path: Pat
         assert "API Error" not in last and "529" not in last
 
 
-async def test_an_outage_in_the_middle_of_a_turn_is_waited_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "cli_retries"),
+    # Where the CLI gives up at once, its own report ends the turn; where it tries for three minutes, the watch does.
+    [(6, FEW_RETRIES), (60, {})],
+)
+async def test_an_outage_in_the_middle_of_a_turn_is_told_at_once_and_waited_out(
+    tmp_path: Path, seconds: float, cli_retries: dict[str, str]
+) -> None:
     script = play(
         Turn(text="first", calls=[slow_once("started.txt", seconds=3)]),
         Turn(text="second", calls=[bash("echo two > two.txt")]),
         Turn(text="all done"),
     )
     with Rehearsal(script) as model:
-        running = asyncio.create_task(outcome(tmp_path, model))
+        events: list[Event] = []
+        running = asyncio.create_task(outcome(tmp_path, model, events, **cli_retries))
         await eventually((tmp_path / "work" / "started.txt").exists, timeout=30)
 
         model.offline()
-        await asyncio.sleep(6)
+        closed = time.monotonic()
+        await eventually(lambda: "network" in waits(events), timeout=30)
+        await asyncio.sleep(max(0.0, closed + seconds - time.monotonic()))
         assert not running.done()
         model.online()
-        result, events = await running
+        result, _ = await running
 
         assert result.ok and result.attempts == 2 and result.resumed, result
         lines = [event.text for event in events if event.kind == "retry"]
-        assert any("不可达,等待恢复(最多" in line for line in lines) and any(
-            "恢复,继续" in line for line in lines
-        )
-        assert "API Error" not in told(model.requests[-1]) and "ECONN" not in told(model.requests[-1])
+        assert "不可达,等待恢复(最多" in lines[0] and "恢复,继续" in lines[1], lines
+        assert waits(events) == ["network", None]
+        last = told(model.requests[-1])
+        assert "API Error" not in last and "ECONN" not in last and "unreachable" not in last
+        assert (tmp_path / "work" / "two.txt").exists()
 
 
 @pytest.mark.parametrize("hint", [{}, {"x-should-retry": ""}], ids=["told not to retry", "left to retry"])
 async def test_a_refused_login_is_said_at_once_and_not_retried(tmp_path: Path, hint: dict[str, str]) -> None:
     refused = Fault(status=401, forever=True, headers=hint)
     with Rehearsal(play(Turn(text="never", faults=[refused]))) as model:
-        result, _ = await outcome(tmp_path, model)
+        result, events = await outcome(tmp_path, model)
 
         assert not result.ok and result.attempts == 1
         assert result.duration_s < 20, "the CLI itself would try for minutes"
         assert result.error is not None and ("401" in result.error or "API key" in result.error)
         assert len(model.requests) <= 3
+        assert waits(events) == ["login"]
+
+
+async def test_overload_that_the_cli_itself_tries_again_is_told_while_it_lasts(tmp_path: Path) -> None:
+    with Rehearsal(failing_once(Fault(status=529, times=2))) as model:
+        result, events = await outcome(tmp_path, model)
+
+        assert result.ok and result.attempts == 1 and not result.resumed, result
+        assert waits(events) == ["overload", None]
+
+
+async def test_a_usage_limit_is_waited_for_until_it_resets(tmp_path: Path) -> None:
+    refused = Fault(status=429, message="usage limit reached, resets in 50 minutes", forever=True)
+    with Rehearsal(play(Turn(text="never", faults=[refused]))) as model:
+        events: list[Event] = []
+        running = asyncio.create_task(outcome(tmp_path, model, events, **FEW_RETRIES))
+        await eventually(lambda: "limit" in waits(events), timeout=30)
+        (limit,) = [event for event in events if event.kind == "retry"]
+        assert time.time() + 40 * 60 < limit.payload["until"] < time.time() + 60 * 60
+        requests = len(model.requests)
+        await asyncio.sleep(2)  # several of this policy's pauses
+        assert len(model.requests) == requests, "nothing is asked before the reset"
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+
+async def test_a_remark_that_the_dying_child_never_heard_is_said_to_the_next(tmp_path: Path) -> None:
+    script = play(Turn(text="first", calls=[slow_once("started.txt", seconds=60)]), Turn(text="all done"))
+    with Rehearsal(script) as model:
+        runtime = Runtime(
+            workspace=tmp_path / "work",
+            run_dir=tmp_path / "runs",
+            environment=environment(model),
+            resilience=QUICK,
+        )
+        running = asyncio.create_task(runtime.run(handy(), "do the work"))
+        await eventually((tmp_path / "work" / "started.txt").exists, timeout=30)
+        assert runtime.say("mind the gap")
+        await asyncio.sleep(0.5)
+        runtime.terminate()
+        result = await running
+        runtime.close()
+
+        assert result.ok and result.attempts == 2, result
+        assert told(model.requests[-1]).count("mind the gap") == 1
 
 
 async def test_what_was_spent_is_counted_once_over_attempts_and_runs(tmp_path: Path) -> None:
     with Rehearsal(failing_once(Fault(status=500))) as model:
-        first, events = await outcome(tmp_path, model)
+        first, events = await outcome(tmp_path, model, **FEW_RETRIES)
         runtime = Runtime(
             workspace=tmp_path / "work", run_dir=tmp_path / "runs", environment=environment(model)
         )

@@ -1,0 +1,156 @@
+"""One turn: what is said in it, what is seen of it, and why it did not end well if it didn't."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from flower.core.claude import ChildFailed, Conversation, api_error_of, limit_of, retry_of, session_of
+from flower.core.events import Event, context_of, is_synthetic, normalize
+from flower.core.outage import OutageWatch
+from flower.core.recovery import OVERLOAD, Failure, Recovery
+from flower.core.resilience import endpoint
+from flower.core.result import StepResult
+from flower.core.spending import Spending
+from flower.core.waits import Waits
+
+if TYPE_CHECKING:
+    from flower.core.runtime import Runtime
+
+
+class Turns:
+    """The turns of one step; its result grows with each."""
+
+    def __init__(
+        self,
+        runtime: "Runtime",
+        result: StepResult,
+        recovery: Recovery,
+        waits: Waits,
+        emit: Callable[[Event], None],
+    ) -> None:
+        self.spending = Spending()
+        self._runtime = runtime
+        self._result = result
+        self._recovery = recovery
+        self._waits = waits
+        self._emit = emit
+        self._named: str | None = None
+        self._prose: list[str] = []
+
+    @property
+    def prose(self) -> str:
+        """What the main thread itself has said so far."""
+        return "\n".join(self._prose)
+
+    async def take(self, conversation: Conversation, text: str) -> Failure | None:
+        """One prompt and all that follows from it; returns why it did not end well, if it didn't."""
+        failure: Failure | None = None
+        complaints: list[str] = []
+        until: float | None = None
+        watch = self._watch(conversation)
+        looking = asyncio.create_task(self._look_after(watch, conversation), name="flower-outage-watch")
+        try:
+            async with aclosing(conversation.turn(text)) as messages:
+                async for message in messages:
+                    until = limit_of(message) or until
+                    complaint = api_error_of(message)
+                    if complaint:
+                        complaints.append(complaint)
+                    if type(message).__name__ == "ResultMessage":
+                        failure = _failure_of(message, complaints, until)
+                        complaints = complaints if failure else []
+                    refusal = self._hear(message, watch)
+                    self._see(message, failure)
+                    if refusal is not None:
+                        conversation.terminate()
+                        return refusal
+        except ChildFailed as error:
+            if watch.gave_up:
+                return self._outage()
+            return failure or Failure("\n".join([*complaints, str(error)]), broken=True)
+        finally:
+            looking.cancel()
+            await asyncio.gather(looking, return_exceptions=True)
+        return failure
+
+    def _watch(self, conversation: Conversation) -> OutageWatch:
+        return OutageWatch(
+            self._runtime.resilience,
+            self._runtime.child_environment(),
+            self._waits,
+            self._runtime.probe,
+            lambda: conversation.works_locally,
+        )
+
+    async def _look_after(self, watch: OutageWatch, conversation: Conversation) -> None:
+        if self._runtime.resilience.enabled:
+            await watch.outlast()
+            conversation.terminate()
+
+    def _outage(self) -> Failure:
+        host, port = endpoint(self._runtime.child_environment())
+        return Failure(f"network error: {host}:{port} is unreachable", broken=True, outage=True)
+
+    def _hear(self, message: Any, watch: OutageWatch) -> Failure | None:
+        """Take from a message how the model can be reached; returns the failure if the CLI should not go on trying."""
+        answered = type(message).__name__ == "AssistantMessage" and not is_synthetic(message)
+        if answered:
+            self._recovery.progressed()
+        watch.heard(answered)
+        retry = retry_of(message)
+        if retry is None:
+            return None
+        if retry.status is None:
+            watch.complained()
+        elif retry.status == 401:
+            # The CLI would try again for minutes, and in vain.
+            return Failure(f"API Error: 401 {retry.error}", broken=True)
+        else:
+            self._waits.begin("overload", OVERLOAD)
+        return None
+
+    def _see(self, message: Any, failure: Failure | None) -> None:
+        """Take from a message what the result needs, and tell the subscriber."""
+        session = session_of(message)
+        if session is not None:
+            self._see_session(session)
+        match type(message).__name__:
+            case "AssistantMessage" if not message.parent_tool_use_id and not is_synthetic(message):
+                self._result.context = context_of(message.usage) or self._result.context
+                self._prose += [
+                    block.text for block in message.content if type(block).__name__ == "TextBlock"
+                ]
+            case "ResultMessage":
+                self._see_result(message, failure)
+                return
+        for event in normalize(message):
+            self._emit(event)
+
+    def _see_result(self, message: Any, failure: Failure | None) -> None:
+        self._result.num_turns += message.num_turns
+        own = self.spending.report(message.total_cost_usd)
+        self._result.cost_usd = self.spending.total
+        # The CLI's report of what a killed owner left behind is a result too, of no turn at all.
+        if message.num_turns or message.is_error:
+            (event,) = normalize(message)
+            about = {**event.payload, "cost_usd": own, "error": failure.text if failure else None}
+            self._emit(replace(event, payload=about))
+
+    def _see_session(self, session: str) -> None:
+        if session == self._result.session_id and self._named == session:
+            return
+        self._named = session
+        self._result.session_id = session
+        if self._runtime.on_session is not None:
+            self._runtime.on_session(session)
+
+
+def _failure_of(message: Any, complaints: list[str], until: float | None) -> Failure | None:
+    """What a result says went wrong, in its own words; None when all went well."""
+    if not message.is_error and message.subtype == "success":
+        return None
+    said = [*complaints, *(message.errors or ()), message.result or ""]
+    text = "\n".join(dict.fromkeys(part.strip() for part in said if part and part.strip()))
+    return Failure(text or message.subtype, until=until)
