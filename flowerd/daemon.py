@@ -26,6 +26,7 @@ from flowerd.facts import boot_id, own_version, resident_bytes
 from flowerd.library_run import LibraryRun
 from flowerd.listener import Listener
 from flowerd.lives import forget_old
+from flowerd.logins import Logins
 from flowerd.registry import Registry
 from flowerd.run import Runs
 from flowerd.settings import Settings
@@ -64,6 +65,7 @@ class Daemon:
             boot=boot_id(),
             journals=settings.state / "journals",
             limits=settings.journal,
+            logins=Logins(self._outside),
         )
         self.workspaces = Workspaces(self.shared)
         self._listener = Listener(settings.socket, settings.state / LOCK_NAME)
@@ -112,6 +114,7 @@ class Daemon:
         await self._part_with_clients()
         await _within(FILES_SECONDS, "closing journals", (each.close() for each in workspaces))
         await _within(FILES_SECONDS, "saving the registry", [self._registry.saved()])
+        await self.shared.logins.close()
         await self._end_tasks()
         self._let_threads_go()
         self._listener.close()
@@ -147,7 +150,7 @@ class Daemon:
 
     @property
     def in_use(self) -> bool:
-        return bool(self._attachments) or any(each.busy for each in self.workspaces.all())
+        return bool(self._attachments) or any(each.busy or each.parked for each in self.workspaces.all())
 
     # Phases of the start
 

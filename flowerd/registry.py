@@ -31,7 +31,8 @@ RETRY_SECONDS: Final = 2.0
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of one workspace. ``generation`` and ``boot`` name the daemon that wrote it last.
 
-    ``seen_generation`` and ``seen`` name the last event that a client has shown.
+    ``until`` says when a usage limit resets, while the run waits for that. ``seen_generation`` and ``seen`` name
+    the last event that a client has shown.
     """
 
     workspace: str
@@ -48,6 +49,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     checks: int = 0
     rehearse: bool = False
     options: RunOptions | None = None
+    until: float | None = None
     started_at: float | None = None
     updated_at: float | None = None
     error: str | None = None

@@ -11,11 +11,12 @@ from flowerd.wire import Draft
 
 
 class Ending(StrEnum):
-    """How a run ended; the words cross the wire in ``run_ended``."""
+    """How a run ended; the words cross the wire in ``run_ended``. LOGIN: its credentials were refused."""
 
     DONE = "done"
     STOPPED = "stopped"
     FAILED = "failed"
+    LOGIN = "login"
     INTERRUPTED = "interrupted"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from flowerd.costs import Costs
 from flowerd.journal import Limits
+from flowerd.logins import Logins
 from flowerd.registry import Registry
 from flowerd.run import Runs
 
@@ -28,5 +29,6 @@ class Shared:
     boot: str
     journals: Path
     limits: Limits
+    logins: Logins
     clock: Callable[[], float] = time.time
     costs: Costs = field(default_factory=Costs)

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from flower_protocol.workspaces import Place, WorkspaceStatus
-from flowerd.progress import advanced, cost_of
+from flowerd.progress import advanced, cost_of, moves, until_of
 from flowerd.registry import Record
 from flowerd.shared import Shared
 from flowerd.snapshot import Position
@@ -84,6 +84,7 @@ class Standing:
             checks=record.checks,
             clients=len(self.clients),
             rehearse=record.rehearse,
+            until=record.until,
             started_at=record.started_at,
             updated_at=self._touched,
             error=record.error,
@@ -104,12 +105,15 @@ class Standing:
         """Change the state, and what goes with it. Clients are told at once. Raises `IllegalMove`."""
         self._touched = self._shared.clock()
         self._known = True
-        self._put(state=after(self.record.state, move), updated_at=self._touched, **changes)
+        changes = {"until": None, "updated_at": self._touched, **changes}
+        self._put(state=after(self.record.state, move), **changes)
         self.publish()
 
     def advance(self, draft: Draft) -> None:
         """Take from an event what it tells."""
         self._touched = self._shared.clock()
+        for move in moves(self.record.state, draft):
+            self.move(move, until=until_of(draft))
         record, spent = advanced(self.record, draft), cost_of(draft)
         self._spending += spent
         if record != self.record:

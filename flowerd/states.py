@@ -35,7 +35,12 @@ def after(state: State, move: Move) -> State:
 
 
 _WAKE: Final = {Move.START: State.RUNNING}
-_LEAVE: Final = {Move.END: State.DORMANT, Move.FAIL: State.FAILED, Move.CUT_OFF: State.INTERRUPTED}
+_LEAVE: Final = {
+    Move.END: State.DORMANT,
+    Move.FAIL: State.FAILED,
+    Move.NEED_LOGIN: State.LOGIN,
+    Move.CUT_OFF: State.INTERRUPTED,
+}
 _WAIT: Final = {Move.GO_ON: State.RUNNING} | _LEAVE
 
 MOVES: Final[Mapping[State, Mapping[Move, State]]] = MappingProxyType(
@@ -43,16 +48,16 @@ MOVES: Final[Mapping[State, Mapping[Move, State]]] = MappingProxyType(
         State.DORMANT: _WAKE,
         State.FAILED: _WAKE,
         State.INTERRUPTED: _WAKE,
+        # A person may also say that it should not go on by itself.
+        State.LOGIN: _WAKE | {Move.END: State.DORMANT},
         State.RUNNING: {
             Move.ASK: State.ASKING,
             Move.LOSE_NETWORK: State.OFFLINE,
             Move.HIT_LIMIT: State.LIMITED,
-            Move.NEED_LOGIN: State.LOGIN,
         }
         | _LEAVE,
         State.ASKING: _WAIT,
         State.OFFLINE: _WAIT,
         State.LIMITED: _WAIT,
-        State.LOGIN: _WAIT,
     }
 )

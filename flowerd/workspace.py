@@ -18,11 +18,13 @@ from typing import Final
 import msgspec
 
 from flower_protocol.runs import RunStarted, StartRun
-from flower_protocol.workspaces import Place
+from flower_protocol.workspaces import Place, State
 from flowerd import options
 from flowerd.identity import key, require_folder
 from flowerd.journal import Journal, NotSaved
 from flowerd.mailbox import Mailbox
+from flowerd.parking import Parking
+from flowerd.progress import refused
 from flowerd.refusal import Refused
 from flowerd.registry import Record
 from flowerd.run import Ending, Outcome, Prepared, Run
@@ -40,8 +42,10 @@ _MOVES: Final = {
     Ending.DONE: Move.END,
     Ending.STOPPED: Move.END,
     Ending.FAILED: Move.FAIL,
+    Ending.LOGIN: Move.NEED_LOGIN,
     Ending.INTERRUPTED: Move.CUT_OFF,
 }
+_ERRORS: Final = frozenset({Ending.FAILED, Ending.LOGIN})
 
 
 class Workspace:
@@ -53,6 +57,7 @@ class Workspace:
         self.journal = self._new_journal()
         self.mailbox = Mailbox(self.journal)
         self.standing = Standing(place, record, shared, lambda: self.journal.last_seq)
+        self._parking = Parking(shared.logins, self._start_again)
         self._holders: set[object] = set()
         self._run: Run | None = None
         self._run_began = 0
@@ -65,6 +70,11 @@ class Workspace:
     def busy(self) -> bool:
         """Whether a run is in flight, or about to be."""
         return self._run is not None or self._starting is not None
+
+    @property
+    def parked(self) -> bool:
+        """Whether a run waits here for a new login, and goes on by itself then."""
+        return self._parking.occupied
 
     @property
     def watched(self) -> bool:
@@ -81,10 +91,7 @@ class Workspace:
         if self._run is not None:
             return await self._join(request)
         options.check(request.options)
-        # A task of its own: a client that goes away meanwhile takes nothing with it.
-        self._starting = asyncio.create_task(self._launch(request), name=f"start {self.place.workspace}")
-        self._starting.add_done_callback(self._started)
-        return await asyncio.shield(self._starting)
+        return await asyncio.shield(self._begin(request))
 
     async def say(self, text: str, identity: str, who: str = "") -> None:
         """A remark; it is on disk when this returns. The same ``identity`` again counts once. Raises `Refused`."""
@@ -115,7 +122,15 @@ class Workspace:
             self._go_on(run, "")
 
     async def stop(self, *, wait_seconds: float = STOP_SECONDS) -> None:
-        """End the run; returns when it has ended, or after ``wait_seconds``. Raises `Refused`."""
+        """End the run; returns when it has ended, or after ``wait_seconds``. Raises `Refused`.
+
+        One that waits for a new login is told not to go on by itself.
+        """
+        await self._settled()
+        if self._run is None and self.standing.record.state is State.LOGIN:
+            self._parking.leave()
+            self.standing.move(Move.END, error=None)
+            return
         run = await self._running()
         if self._stopping is None:
             assert self._driving is not None, "a run in flight is driven"
@@ -143,6 +158,7 @@ class Workspace:
         """Drop the journal and all that is known; who watches gets a fresh start. Raises `Refused`."""
         if self.busy:
             raise Refused("already-running", workspace=self.place.workspace)
+        self._parking.leave()
         old = self.journal
         self.journal = self._new_journal()
         self.mailbox = Mailbox(self.journal)
@@ -182,18 +198,37 @@ class Workspace:
             if task is not None:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
+        await self._parking.close()
         self.standing.close()
         await self.journal.close()
 
     # A run's way in and out
 
+    def _begin(self, request: StartRun) -> "asyncio.Task[RunStarted]":
+        # A task of its own: a client that goes away meanwhile takes nothing with it.
+        starting = asyncio.create_task(self._launch(request), name=f"start {self.place.workspace}")
+        self._starting = starting
+        starting.add_done_callback(self._started)
+        return starting
+
+    async def _start_again(self, request: StartRun) -> bool:
+        """What was parked goes on, unless a person was faster; False when it could not be started."""
+        await self._settled()
+        if self.busy or self._daemon_ends:
+            return True
+        starting = self._begin(request)
+        await asyncio.wait({starting})
+        return not starting.cancelled() and starting.exception() is None
+
     async def _launch(self, request: StartRun) -> RunStarted:
         await _in(self._shared.outside, partial(require_folder, self.place))
+        access = await self._shared.logins.look(request.environment)
         unheard = () if request.options.new else await self.mailbox.unheard()
         run = self._shared.runs(self.place, request, unheard)
         prepared = await run.prepare()
         self.mailbox.hand_over()
         self._run, self._run_began = run, self.journal.last_seq
+        self._parking.begin(request, access)
         started = self._announce(request, prepared, unheard)
         # What the person asked for is on disk before the first word of it reaches a model.
         await self._shared.registry.saved()
@@ -258,8 +293,11 @@ class Workspace:
         await self.standing.refresh()
 
     def _ended(self, outcome: Outcome) -> None:
-        cut_off = self._daemon_ends and outcome.ending is Ending.FAILED
-        ending = Ending.INTERRUPTED if cut_off else outcome.ending
+        ending = outcome.ending
+        if ending is Ending.FAILED and self._daemon_ends:
+            ending = Ending.INTERRUPTED
+        if self._parking.end(failed=ending is Ending.FAILED):
+            ending = Ending.LOGIN
         self._run = self._stopping = None
         self._holders.clear()
         about = {
@@ -270,7 +308,7 @@ class Workspace:
             "unheard": self.mailbox.left_over(outcome.unheard),
         }
         self.journal.append("run_ended", outcome.error or "", payload=about)
-        self.standing.move(_MOVES[ending], error=outcome.error if ending is Ending.FAILED else None)
+        self.standing.move(_MOVES[ending], error=outcome.error if ending in _ERRORS else None)
 
     async def _stop(self, run: Run, driving: "asyncio.Task[None]") -> None:
         loop = asyncio.get_running_loop()
@@ -287,6 +325,8 @@ class Workspace:
     def take(self, draft: Draft) -> int:
         """See `flowerd.run.Sink`."""
         self.standing.advance(draft)
+        if refused(draft):
+            self._parking.refuse()
         return self.journal.take(draft)
 
     async def room(self) -> None:

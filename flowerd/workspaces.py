@@ -30,7 +30,7 @@ class Workspaces:
         for record in self._shared.registry.records():
             if record.state.active:
                 logger.info("%s was %s when the last flowerd ended", record.workspace, record.state)
-                record = msgspec.structs.replace(record, state=after(record.state, Move.CUT_OFF))
+                record = msgspec.structs.replace(record, state=after(record.state, Move.CUT_OFF), until=None)
                 self._shared.registry.put(record)
             self._workspaces[record.place] = Workspace(record.place, record, self._shared)
 

@@ -19,11 +19,14 @@ class State(StrEnum):
 
     @property
     def active(self) -> bool:
-        """A run is in flight: a second one is not started, words become remarks."""
+        """A run is in flight: a second one is not started, words become remarks.
+
+        OFFLINE and LIMITED are waits of such a run. LOGIN is none: it ended because its credentials were refused.
+        """
         return self in _ACTIVE
 
 
-_ACTIVE = frozenset({State.RUNNING, State.ASKING, State.OFFLINE, State.LIMITED, State.LOGIN})
+_ACTIVE = frozenset({State.RUNNING, State.ASKING, State.OFFLINE, State.LIMITED})
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):

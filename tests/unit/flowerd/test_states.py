@@ -15,14 +15,24 @@ def test_what_rests_can_only_be_woken(state: State) -> None:
     assert dict(MOVES[state]) == {Move.START: State.RUNNING}
 
 
+def test_what_was_refused_a_login_is_woken_or_let_be() -> None:
+    assert not State.LOGIN.active
+    assert dict(MOVES[State.LOGIN]) == {Move.START: State.RUNNING, Move.END: State.DORMANT}
+
+
 @pytest.mark.parametrize("state", [state for state in State if state.active])
-def test_whatever_is_in_flight_can_end_fail_or_be_cut_off(state: State) -> None:
-    ends = {move: MOVES[state].get(move) for move in (Move.END, Move.FAIL, Move.CUT_OFF)}
+def test_whatever_is_in_flight_can_end_fail_be_refused_or_be_cut_off(state: State) -> None:
+    ends = {move: MOVES[state].get(move) for move in (Move.END, Move.FAIL, Move.NEED_LOGIN, Move.CUT_OFF)}
 
-    assert ends == {Move.END: State.DORMANT, Move.FAIL: State.FAILED, Move.CUT_OFF: State.INTERRUPTED}
+    assert ends == {
+        Move.END: State.DORMANT,
+        Move.FAIL: State.FAILED,
+        Move.NEED_LOGIN: State.LOGIN,
+        Move.CUT_OFF: State.INTERRUPTED,
+    }
 
 
-@pytest.mark.parametrize("state", [State.ASKING, State.OFFLINE, State.LIMITED, State.LOGIN])
+@pytest.mark.parametrize("state", [State.ASKING, State.OFFLINE, State.LIMITED])
 def test_what_waits_goes_on_to_running_and_nowhere_else(state: State) -> None:
     assert MOVES[state][Move.GO_ON] is State.RUNNING
     assert not {Move.START, Move.ASK, Move.LOSE_NETWORK} & MOVES[state].keys()
