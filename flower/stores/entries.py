@@ -59,6 +59,19 @@ def is_set_apart(entry: Entry) -> bool:
     return entry.get("isMeta") is True or entry.get("isCompactSummary") is True
 
 
+def named_by_summaries(entries: list[Entry]) -> set[str]:
+    """The entries that the CLI carried over a summary: it names them, and looks for each of them."""
+    named: set[str] = set()
+    left = [entry["compactMetadata"] for entry in entries if "compactMetadata" in entry]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            named.add(value)
+        elif isinstance(value, dict | list):
+            left.extend(value.values() if isinstance(value, dict) else value)
+    return named
+
+
 def content_of(entry: Entry) -> list[Any]:
     """What the entry's message holds: its blocks, or its one string; empty if it has no message."""
     message = entry.get("message")

@@ -3,20 +3,23 @@
 The store keeps all of it; a resume gets a history that is whole and tells of the work alone. `prune` is the pure
 function behind it: what goes, what is made neutral, what is added, and one chain from the last entry to the first.
 The rules: errors of the API go, and so do the CLI's notes that it tries again; old refused calls go with their
-results; what an interrupt left is made neutral; calls without results get one; results without calls go; of two
-entries with one uuid the second goes. The CLI's own summaries and notes are never touched.
+results; what an interrupt left is made neutral, and is said once; calls without results get one; results without
+calls go; thinking that led to nothing goes; of two entries with one uuid the second goes. The CLI's own summaries and
+notes are never touched.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .chain import relink, without_duplicates
 from .denials import remove_denials
-from .entries import Entry, content_of, is_set_apart, results_in, uuid_of, with_content, with_text
+from .entries import Entry, is_set_apart, named_by_summaries, uuid_of
 from .expire import EphemeralPolicy
+from .interrupts import neutralize
 from .keys import TranscriptKey
 from .orphans import heal_orphans, remove_strays
-from .residue import is_api_error, is_api_error_link, is_denial, is_interrupt_mark, is_interrupted
+from .residue import is_api_error, is_api_error_link, is_denial
+from .thinking import unfinished_thoughts, without_thinking
 from .trim import TrimmingSessionStore, TrimPolicy
 
 __all__ = [
@@ -28,6 +31,7 @@ __all__ = [
     "is_denial",
     "prune",
     "relink",
+    "without_thinking",
 ]
 
 
@@ -42,6 +46,8 @@ class PrunePolicy:
     orphan_text: str = "[这一步被打断了,没有结果。需要的话重做。]"
     # One, not none: without the latest refusal before its eyes the model tries the same call again.
     keep_denials: int = 1
+    # For a provider that can't verify the signatures of another one's; see `without_thinking`.
+    drop_thinking: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,10 +56,12 @@ class PruneReport:
 
     api_errors: int = 0  # entries: the errors, and the notes of trying again
     denials: int = 0  # calls
-    interrupts: int = 0  # bodies
+    interrupts: int = 0  # bodies that were made neutral
+    marks: int = 0  # entries: the lines beside them that say nothing new
     healed: int = 0  # entries that were added
     strays: int = 0  # results
     duplicates: int = 0  # entries
+    thoughts: int = 0  # entries of thinking that led to nothing
 
 
 class PruningSessionStore(TrimmingSessionStore):
@@ -75,6 +83,7 @@ class PruningSessionStore(TrimmingSessionStore):
         super().__init__(path, workspace, policy, ephemeral)
         self.prune_policy = prune or PrunePolicy()
         self.last_prune = PruneReport()
+        self._without_thinking: set[str] = set()
 
     @property
     def pruned(self) -> int:
@@ -84,26 +93,42 @@ class PruningSessionStore(TrimmingSessionStore):
     def denials_dropped(self) -> int:
         return self.last_prune.denials
 
+    def leave_out_thinking(self, session_id: str) -> None:
+        """Feed this session and its subagents back without any thinking, for as long as this store is open.
+
+        For one more attempt after the API refused the thinking that it was shown.
+        """
+        self._without_thinking.add(session_id)
+
     def _fed_back(self, key: TranscriptKey) -> list[Entry] | None:
         entries = super()._fed_back(key)
         report = PruneReport()
         if entries is not None:
-            entries, report = prune(entries, self.prune_policy)
+            entries, report = prune(entries, self._policy_for(key))
         if key.subpath is None:
             self.last_prune = report
         return entries
+
+    def _policy_for(self, key: TranscriptKey) -> PrunePolicy:
+        if key.session_id in self._without_thinking:
+            return replace(self.prune_policy, drop_thinking=True)
+        return self.prune_policy
 
 
 def prune(entries: list[Entry], policy: PrunePolicy) -> tuple[list[Entry], PruneReport]:
     """The entries without what the rules leave out, in order, in one chain; changed ones are copies."""
     unique = without_duplicates(entries)
-    fixed = _named_by_summaries(unique)
-    errors = _api_errors(unique) - fixed if policy.drop_api_errors else set()
-    refused = remove_denials(unique, policy.keep_denials, fixed)
-    whole, gone = refused.entries, errors | refused.dropped
-    interrupts, strays = 0, 0
+    fixed = named_by_summaries(unique)
+    whole = without_thinking(unique) if policy.drop_thinking else unique
+    errors = _api_errors(whole) - fixed if policy.drop_api_errors else set()
+    thoughts = unfinished_thoughts(whole, fixed)
+    refused = remove_denials(whole, policy.keep_denials, fixed)
+    whole, gone = refused.entries, errors | thoughts | refused.dropped
+    bodies, marks, strays = 0, 0, 0
     if policy.neutralize_interrupts:
-        whole, interrupts = _neutral(whole, policy.interrupt_text)
+        neutral = neutralize(whole, policy.interrupt_text, fixed)
+        whole, gone = neutral.entries, gone | neutral.dropped
+        bodies, marks = neutral.bodies, len(neutral.dropped)
     if policy.heal_orphans:
         found = remove_strays(whole, gone)
         whole, gone, strays = found.entries, gone | found.dropped, found.results
@@ -112,10 +137,12 @@ def prune(entries: list[Entry], policy: PrunePolicy) -> tuple[list[Entry], Prune
     return healed, PruneReport(
         api_errors=len(errors),
         denials=len(refused.calls),
-        interrupts=interrupts,
+        interrupts=bodies,
+        marks=marks,
         healed=len(healed) - len(chained),
         strays=strays,
         duplicates=len(entries) - len(unique),
+        thoughts=len(thoughts),
     )
 
 
@@ -127,50 +154,3 @@ def _api_errors(entries: list[Entry]) -> set[str]:
         and not is_set_apart(entry)
         and (uuid := uuid_of(entry)) is not None
     }
-
-
-def _named_by_summaries(entries: list[Entry]) -> set[str]:
-    """The entries that the CLI carried over a summary: it names them, and looks for each of them."""
-    named: set[str] = set()
-    left = [entry["compactMetadata"] for entry in entries if "compactMetadata" in entry]
-    while left:
-        value = left.pop()
-        if isinstance(value, str):
-            named.add(value)
-        elif isinstance(value, dict | list):
-            left.extend(value.values() if isinstance(value, dict) else value)
-    return named
-
-
-def _neutral(entries: list[Entry], text: str) -> tuple[list[Entry], int]:
-    """The entries with the neutral text where an interrupt left its own, and how often that was."""
-    neutral = []
-    count = 0
-    for entry in entries:
-        if entry.get("type") == "user" and not is_set_apart(entry):
-            changed = (
-                _neutral_mark(entry, text) if is_interrupt_mark(entry) else _neutral_results(entry, text)
-            )
-            count += sum(
-                old is not new for old, new in zip(content_of(entry), content_of(changed), strict=True)
-            )
-            entry = changed
-        neutral.append(entry)
-    return neutral, count
-
-
-def _neutral_mark(entry: Entry, text: str) -> Entry:
-    message = entry["message"]
-    if isinstance(message["content"], str):
-        return {**entry, "message": {**message, "content": text}}
-    return with_content(entry, [{**block, "text": text} for block in message["content"]])
-
-
-def _neutral_results(entry: Entry, text: str) -> Entry:
-    interrupted = {id(result) for result in results_in(entry) if is_interrupted(result, entry)}
-    if not interrupted:
-        return entry
-    blocks = content_of(entry)
-    return with_content(
-        entry, [with_text(block, text) if id(block) in interrupted else block for block in blocks]
-    )

@@ -39,6 +39,17 @@ def is_api_error_link(entry: Entry) -> bool:
     return entry.get("type") == "system" and entry.get("subtype") == "api_error"
 
 
+def is_by_the_model(entry: Entry) -> bool:
+    """Whether the model said this, and not the CLI in its name."""
+    message = entry.get("message")
+    return (
+        entry.get("type") == "assistant"
+        and isinstance(message, dict)
+        and message.get("model") != _SYNTHETIC
+        and not is_api_error(entry)
+    )
+
+
 def is_denial(entry: Entry) -> bool:
     """Whether the entry tells the model of a call that a rule or a hook kept from being made."""
     return bool(denied_in(entry))

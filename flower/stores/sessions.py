@@ -41,7 +41,10 @@ class Database(Protocol):
     """Where entries lie. Every method raises `Busy` when it is to be tried again, and `OSError`."""
 
     path: Path
-    notice: str | None
+
+    @property
+    def notice(self) -> str | None:
+        """One line for the person, if there is anything to say."""
 
     def write(self, batches: list[Batch]) -> None:
         """All of the batches in order, or none. Raises `Unwritable` too."""

@@ -21,11 +21,6 @@ from tests.unit.stores.transcripts import (
 
 NEUTRAL = "[上一轮在此处被中断,该工具结果未产生]"
 ORPHAN = "[这一步被打断了,没有结果。需要的话重做。]"
-REJECTED = (
-    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, "
-    "the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how "
-    "to proceed."
-)
 
 
 def pruned(transcript: Transcript, **policy: Any) -> list[Entry]:
@@ -253,66 +248,6 @@ def test_a_message_that_would_end_on_thinking_within_an_entry_stays_as_it_is() -
     transcript.denied("r", "bad")
 
     assert pruned(transcript, keep_denials=0) == transcript.entries
-
-
-# ---------------------------------------------------------------------- interrupts
-
-
-def test_what_an_interrupt_left_gets_the_neutral_text_and_nothing_else_changes() -> None:
-    transcript = Transcript()
-    transcript.says("a", call("t"))
-    transcript.results("r", result("t", REJECTED, is_error=True), toolUseResult="User rejected tool use")
-    transcript.results("m", words("[Request interrupted by user for tool use]"))
-
-    entries, report = prune(transcript.entries, PrunePolicy())
-
-    assert by_uuid(entries, "r")["message"]["content"] == [result("t", NEUTRAL, is_error=True)]
-    assert by_uuid(entries, "m")["message"]["content"] == [words(NEUTRAL)]
-    assert parents(entries) == parents(transcript.entries)
-    assert report == PruneReport(interrupts=2)
-
-
-@pytest.mark.parametrize(
-    "text", ["[Request interrupted by user]", "[Request interrupted by user for tool use]"]
-)
-def test_every_shape_of_the_mark_is_made_neutral(text: str) -> None:
-    transcript = Transcript()
-    transcript.says("a", call("t"), call("u"))
-    transcript.results("r", result("t", text, is_error=True), result("u", [words(text)]))
-    transcript.add("m", "user", message={"role": "user", "content": text})
-
-    entries = pruned(transcript)
-
-    assert by_uuid(entries, "r")["message"]["content"] == [
-        result("t", NEUTRAL, is_error=True),
-        result("u", [words(NEUTRAL)]),
-    ]
-    assert by_uuid(entries, "m")["message"]["content"] == NEUTRAL
-
-
-def test_what_a_person_said_when_refusing_a_call_is_kept() -> None:
-    transcript = Transcript()
-    transcript.says("a", call("t"))
-    text = f"{REJECTED[:60]}. To tell you how to proceed, the user said:\nuse the other branch"
-    transcript.results("r", result("t", text, is_error=True))
-
-    assert pruned(transcript) == transcript.entries
-
-
-def test_a_file_that_quotes_an_interrupt_is_kept() -> None:
-    transcript = Transcript()
-    transcript.says("a", call("t", name="Read"), call("u"))
-    transcript.results("r", result("t", REJECTED), toolUseResult={"type": "text", "file": {}})
-    transcript.results("s", result("u", REJECTED, is_error=False))
-
-    assert pruned(transcript) == transcript.entries
-
-
-def test_leftovers_stay_where_the_policy_says_so() -> None:
-    transcript = Transcript()
-    transcript.results("m", words("[Request interrupted by user]"))
-
-    assert pruned(transcript, neutralize_interrupts=False) == transcript.entries
 
 
 # ---------------------------------------------------------------------- calls without results

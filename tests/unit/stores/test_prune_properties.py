@@ -11,11 +11,31 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flower.stores.prune import PrunePolicy, PruningSessionStore, prune
-from flower.stores.residue import denied_in, is_api_error, is_api_error_link
+from flower.stores.entries import (
+    calls_in,
+    content_of,
+    has_thinking,
+    is_set_apart,
+    is_thinking,
+    lane_of,
+    message_of,
+    named_by_summaries,
+    results_in,
+    with_content,
+)
+from flower.stores.prune import PrunePolicy, PruningSessionStore, prune, without_thinking
+from flower.stores.residue import (
+    denied_in,
+    is_api_error,
+    is_api_error_link,
+    is_by_the_model,
+    is_interrupt_mark,
+    is_interrupted,
+)
 from tests.unit.stores.transcripts import Entry, Transcript, blocks, call, result, thinking, uuids, words
 
 KEY = {"project_key": "p", "session_id": "s"}
+SIDE = {**KEY, "subpath": "subagents/agent-1"}
 REFUSED = "PreToolUse:Bash hook error: dispatch it"
 REJECTED = "The user doesn't want to proceed with this tool use. STOP what you are doing."
 
@@ -47,6 +67,8 @@ class Random(Transcript):
             "sentinel",
             "note",
             "meta",
+            "thought",
+            *(["summary"] if forks else []),  # it begins another conversation
         )
         if forks and self.entries and self.one(False, False, False, True):
             self._last = self.one(None, *uuids(self.entries))
@@ -75,6 +97,26 @@ class Random(Transcript):
 
     def tell_meta(self) -> None:
         self.add(self.new("x"), "user", isMeta=True, message={"content": "[Request interrupted by user]"})
+
+    def tell_thought(self) -> None:
+        """A message that a kill cut off."""
+        message = self.new("msg")
+        if self.one(True, False):
+            self.says(self.new("a"), words(), message=message)
+        self.says(self.new("a"), thinking(), message=message)
+
+    def tell_summary(self) -> None:
+        """A new root, and which entries before it the CLI carries over."""
+        carried = self._draw(st.lists(st.sampled_from(uuids(self.entries) or ["gone"]), max_size=2))
+        before, self._last = self._last, None
+        self.add(
+            self.new("b"),
+            "system",
+            subtype="compact_boundary",
+            logicalParentUuid=before,
+            compactMetadata={"trigger": "auto", "preservedMessages": {"uuids": carried}},
+        )
+        self.add(self.new("s"), "user", isCompactSummary=True, message={"content": "API Error: so far"})
 
     def tell_note(self) -> None:
         self.note()
@@ -179,10 +221,11 @@ unhurried = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 policies = st.builds(PrunePolicy, keep_denials=st.integers(0, 2))
+all_policies = policies | st.builds(PrunePolicy, keep_denials=st.integers(0, 2), drop_thinking=st.just(True))
 
 
 @unhurried
-@given(sound() | broken(), policies)
+@given(sound() | broken(), all_policies)
 def test_every_call_has_one_result_and_every_result_its_call(
     entries: list[Entry], policy: PrunePolicy
 ) -> None:
@@ -205,7 +248,7 @@ def test_every_call_has_one_result_and_every_result_its_call(
 
 
 @unhurried
-@given(sound() | broken(), policies)
+@given(sound() | broken(), all_policies)
 def test_from_every_entry_there_is_a_way_to_a_root(entries: list[Entry], policy: PrunePolicy) -> None:
     kept = prune(entries, policy)[0]
 
@@ -268,34 +311,52 @@ def test_a_result_is_on_the_way_or_hangs_on_its_message(entries: list[Entry], po
 
 
 @unhurried
-@given(sound() | broken(), policies)
-def test_nothing_is_missing_but_what_a_rule_names_and_the_order_stays(
+@given(sound(), st.builds(PrunePolicy, keep_denials=st.just(99)))
+def test_an_entry_hangs_on_its_nearest_ancestor_that_is_left(
     entries: list[Entry], policy: PrunePolicy
 ) -> None:
-    kept = prune(entries, policy)[0]
+    kept = {entry["uuid"]: entry for entry in prune(entries, policy)[0] if entry.get("uuid")}
 
-    first = {entry["uuid"]: entry for entry in without_second_ones(entries) if entry.get("uuid")}
-    left = [uuid for uuid in uuids(kept) if not uuid.startswith("heal-")]
-    assert left == [uuid for uuid in first if uuid in set(left)], "the order stays"
+    above = {entry["uuid"]: entry["parentUuid"] for entry in entries if entry.get("uuid")}
+    for uuid in kept.keys() & above.keys():
+        nearest = above[uuid]
+        while nearest is not None and nearest not in kept:
+            nearest = above[nearest]
+        assert kept[uuid]["parentUuid"] in (nearest, f"heal-{nearest}")
 
-    denied = {call_id for entry in entries for call_id in denied_in(entry)}
-    calls = {
-        block["id"]
-        for entry in first.values()
-        if entry.get("type") == "assistant"
-        for block in blocks([entry], "tool_use")
-    }
-    answered: Counter[str] = Counter(
-        b["tool_use_id"] for e in first.values() for b in blocks([e], "tool_result")
-    )
-    for uuid in first.keys() - set(left):
-        entry = first[uuid]
-        if is_api_error(entry) or is_api_error_link(entry):
-            continue
-        for block in entry["message"]["content"]:
-            assert is_named(block, denied, calls, answered), f"no rule names {block}"
-    notes = [entry for entry in entries if not entry.get("uuid")]
-    assert len([entry for entry in kept if not entry.get("uuid")]) == len(notes)
+
+@unhurried
+@given(sound() | broken(), policies)
+def test_what_is_fed_back_is_exactly_what_the_rules_leave(entries: list[Entry], policy: PrunePolicy) -> None:
+    kept, report = prune(entries, policy)
+
+    rules = Rules(entries, kept, policy)
+    made_up = [entry for entry in kept if str(entry.get("uuid")).startswith("heal-")]
+    assert [bare(entry) for entry in kept if entry not in made_up] == rules.expected()
+    healed = [block for entry in made_up for block in entry["message"]["content"]]
+    assert {block["content"] for block in healed} <= {policy.orphan_text}
+    assert sorted(block["tool_use_id"] for block in healed) == sorted(rules.calls_left - rules.answered)
+    assert rules.refused_calls_left() <= rules.calls_that_can_not_go()
+    assert report.api_errors == len(rules.errors)
+    assert report.marks == len(rules.marks)
+    assert report.denials == len(rules.calls_gone)
+
+
+@unhurried
+@given(sound() | broken())
+def test_without_thinking_all_else_is_as_it_was(entries: list[Entry]) -> None:
+    kept = without_thinking(entries)
+
+    carried = named_by_summaries(entries)
+    expected = []
+    for entry in entries:
+        content = content_of(entry)
+        left = [block for block in content if not is_thinking(block)]
+        if entry.get("type") != "assistant" or len(left) == len(content):
+            expected.append(bare(entry))
+        elif left or not entry.get("uuid") or entry["uuid"] in carried:
+            expected.append(bare(with_content(entry, left or [words("…")])))
+    assert [bare(entry) for entry in kept] == expected
 
 
 @unhurried
@@ -316,7 +377,7 @@ def test_all_that_was_said_stays_and_thinking_is_never_changed(
 
 
 @unhurried
-@given(sound() | broken(), policies)
+@given(sound() | broken(), all_policies)
 def test_pruning_what_was_pruned_changes_nothing_and_no_caller_sees_a_change(
     entries: list[Entry], policy: PrunePolicy
 ) -> None:
@@ -329,39 +390,178 @@ def test_pruning_what_was_pruned_changes_nothing_and_no_caller_sees_a_change(
 
 
 @settings(unhurried, max_examples=25)
-@given(sound() | broken())
+@given(sound() | broken(), sound())
 def test_loading_twice_gives_the_same_and_leaves_the_file_as_it_was(
-    tmp_path: Path, entries: list[Entry]
+    tmp_path: Path, entries: list[Entry], side: list[Entry]
 ) -> None:
     path = tmp_path / "sessions.db"
     path.unlink(missing_ok=True)
     store = PruningSessionStore(path, tmp_path / "workspace")
     store.append_sync(KEY, entries)
+    store.append_sync(SIDE, side)
     before = rows(path)
 
-    first = store.load_sync(KEY)
-    second = store.load_sync(KEY)
+    first = store.load_sync(KEY), store.load_sync(SIDE)
+    second = store.load_sync(KEY), store.load_sync(SIDE)
     store.close()
 
     assert first == second
     assert rows(path) == before
-    assert [json.loads(payload) for _, payload in before] == without_second_ones(entries)
+    for key, told in (("p/s", entries), ("p/s/subagents/agent-1", side)):
+        assert [json.loads(payload) for each, _, payload in before if each == key] == without_second_ones(
+            told
+        )
 
 
-def is_named(block: Entry, denied: set[str], calls: set[str], answered: Counter[str]) -> bool:
-    """Whether a rule may have taken this block."""
-    if block["type"] == "thinking":
-        return bool(denied)
-    if block["type"] == "tool_use":
-        return block["id"] in denied
-    call_id = block["tool_use_id"]
-    return call_id in denied or call_id not in calls or answered[call_id] > 1
+class Rules:
+    """What each rule takes or changes, said once more and without regard to speed.
+
+    Of refused calls it believes the result which are gone, and says which may be.
+    """
+
+    def __init__(self, entries: list[Entry], kept: list[Entry], policy: PrunePolicy) -> None:
+        self._policy = policy
+        self._entries = without_second_ones(entries)
+        self._fixed = named_by_summaries(self._entries)
+        self._left = {entry["uuid"] for entry in kept if entry.get("uuid")}
+        linked = [entry for entry in self._entries if entry.get("uuid")]
+        self.errors = {
+            entry["uuid"]
+            for entry in linked
+            if (is_api_error(entry) or is_api_error_link(entry)) and entry["uuid"] not in self._fixed
+        }
+        self.marks = self._repeated_marks()
+        self._thoughts = self._ends_of_thinking(linked)
+        self.calls_left = {call["id"] for entry in kept if entry.get("uuid") for call in calls_in(entry)}
+        self._calls = {
+            call["id"] for entry in linked if entry["uuid"] not in self.errors for call in calls_in(entry)
+        }
+        self.calls_gone = self._calls - self.calls_left
+        denied = [
+            call
+            for entry in linked
+            if entry["uuid"] not in self._fixed and not entry.get("isMeta")
+            for call in denied_in(entry)
+        ]
+        denied = list(dict.fromkeys(denied))
+        self._old_denials = set(denied[: max(0, len(denied) - policy.keep_denials)])
+        self.answered: set[str] = set()
+
+    def expected(self) -> list[Entry]:
+        found = []
+        for entry in self._entries:
+            changed = self._changed(entry)
+            if changed is not None:
+                found.append(bare(changed))
+        return found
+
+    def refused_calls_left(self) -> set[str]:
+        assert self.calls_gone <= self._old_denials
+        return self._old_denials & self.calls_left
+
+    def calls_that_can_not_go(self) -> set[str]:
+        """Those in a message that has thinking, which is signed, or a part that a summary names."""
+        parts: dict[str | None, list[Entry]] = {}
+        for entry in self._entries:
+            if entry.get("type") == "assistant" and entry.get("uuid"):
+                parts.setdefault(message_of(entry), []).append(entry)
+        return {
+            call["id"]
+            for message in parts.values()
+            if any(has_thinking(part) or part["uuid"] in self._fixed for part in message)
+            for part in message
+            for call in calls_in(part)
+        }
+
+    def _changed(self, entry: Entry) -> Entry | None:
+        uuid, content = entry.get("uuid"), content_of(entry)
+        if uuid in self.errors | self.marks | self._thoughts:
+            return None
+        if entry.get("type") == "assistant" and uuid:
+            left = [block for block in content if block.get("id") not in self.calls_gone]
+            if content and not left:
+                return None
+            led_nowhere = all(map(is_thinking, left)) and left and uuid not in self._left
+            if led_nowhere and self._message_lost_a_call(entry):
+                return None
+            return with_content(entry, left) if len(left) < len(content) else entry
+        if entry.get("type") != "user" or is_set_apart(entry):
+            return entry
+        if is_interrupt_mark(entry):
+            return self._neutral_mark(entry)
+        left = [block for block in content if not uuid or self._stays(block)]
+        if content and not left:
+            return None
+        neutral = [self._neutral(block, entry) for block in left]
+        return with_content(entry, neutral) if neutral != content else entry
+
+    def _stays(self, block: Any) -> bool:
+        if not isinstance(block, dict) or block.get("type") != "tool_result":
+            return True
+        call = block["tool_use_id"]
+        if call not in self.calls_left or call in self.answered:
+            return False
+        self.answered.add(call)
+        return True
+
+    def _neutral(self, block: Any, entry: Entry) -> Any:
+        if isinstance(block, dict) and block.get("type") == "tool_result" and is_interrupted(block, entry):
+            return {**block, "content": self._policy.interrupt_text}
+        return block
+
+    def _neutral_mark(self, entry: Entry) -> Entry:
+        return with_content(entry, [words(self._policy.interrupt_text)])
+
+    def _message_lost_a_call(self, entry: Entry) -> bool:
+        return any(
+            call["id"] in self.calls_gone
+            for each in self._entries
+            if message_of(each) == message_of(entry)
+            for call in calls_in(each)
+        )
+
+    def _repeated_marks(self) -> set[str]:
+        repeated, told = set(), set()
+        for entry in self._entries:
+            lane = lane_of(entry)
+            if is_by_the_model(entry):
+                told.discard(lane)
+            elif entry.get("type") != "user" or is_set_apart(entry):
+                continue
+            elif is_interrupt_mark(entry):
+                uuid = entry.get("uuid")
+                if lane in told and uuid and uuid not in self._fixed:
+                    repeated.add(uuid)
+                told.add(lane)
+            elif any(is_interrupted(result, entry) for result in results_in(entry)):
+                told.add(lane)
+        return repeated
+
+    def _ends_of_thinking(self, linked: list[Entry]) -> set[str]:
+        parts: dict[str | None, list[Entry]] = {}
+        for entry in linked:
+            if entry.get("type") == "assistant":
+                parts.setdefault(message_of(entry), []).append(entry)
+        ends = set()
+        for message in parts.values():
+            while message and content_of(message[-1]) and all(map(is_thinking, content_of(message[-1]))):
+                if message[-1]["uuid"] in self._fixed:
+                    break
+                ends.add(message.pop()["uuid"])
+        return ends
 
 
-def rows(path: Path) -> list[tuple[int, str]]:
+def bare(entry: Entry) -> Entry:
+    """The entry without its links, and without the CLI's account of a result that others may have gone from."""
+    links = ("parentUuid", "leafUuid", "toolUseResult", "toolDenialKind")
+    return {name: value for name, value in entry.items() if name not in links}
+
+
+def rows(path: Path) -> list[tuple[str, int, str]]:
     connection = sqlite3.connect(path)
     try:
-        return connection.execute("SELECT seq, payload FROM entries ORDER BY seq").fetchall()
+        query = "SELECT store_key, seq, payload FROM entries ORDER BY store_key, seq"
+        return connection.execute(query).fetchall()
     finally:
         connection.close()
 

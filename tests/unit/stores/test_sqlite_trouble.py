@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from flower.stores import backlog, sessions, sqlite
+from flower.stores import backlog, sessions, sqlite_file
 from flower.stores.sqlite import SqliteSessionStore
 from tests.support.processes import Spawned, eventually, wait_until
 from tests.unit.stores.transcripts import Entry
@@ -123,7 +123,7 @@ async def test_an_append_that_would_take_too_long_is_queued_and_everybody_sees_i
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sessions, "_APPEND_SECONDS", 0.05)
-    monkeypatch.setattr(sqlite, "is_shared", lambda _: mode == "delete")
+    monkeypatch.setattr(sqlite_file, "is_shared", lambda _: mode == "delete")
     store = open_store()
     await store.append(KEY, [entry("a")])
     holder = run(HOLDER, path, mode)
@@ -323,7 +323,7 @@ def test_closing_does_not_wait_for_ever_for_a_full_disk(
 def limit_pages(store: SqliteSessionStore, pages: int) -> None:
     """SQLite's own way to run out of space, with the same error as a full disk."""
     with store._lock:
-        store._database._connection.execute(f"PRAGMA max_page_count = {pages or 1}")  # type: ignore[attr-defined]
+        store._database._file._connection.execute(f"PRAGMA max_page_count = {pages or 1}")  # type: ignore[attr-defined]
 
 
 # ---------------------------------------------------------------------- damaged files
@@ -385,7 +385,7 @@ def test_a_file_with_a_damaged_page_is_set_aside_when_it_is_opened(
 async def test_a_damaged_page_that_shows_only_when_it_is_read_is_no_error_either(
     path: Path, open_store: Callable[[], SqliteSessionStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "_CHECKED_BYTES", 0)
+    monkeypatch.setattr(sqlite_file, "_CHECKED_BYTES", 0)
     fill(path)
     overwrite_the_middle(path)
     store = open_store()
@@ -402,7 +402,7 @@ async def test_a_damaged_page_that_shows_only_when_it_is_read_is_no_error_either
 async def test_a_damaged_page_that_shows_only_when_it_is_written_costs_no_entry(
     path: Path, open_store: Callable[[], SqliteSessionStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "_CHECKED_BYTES", 0)
+    monkeypatch.setattr(sqlite_file, "_CHECKED_BYTES", 0)
     fill(path)
     overwrite_the_middle(path)
     store = open_store()
@@ -477,7 +477,7 @@ def test_the_journal_is_a_log_where_the_file_system_has_one(
 def test_on_a_shared_file_system_the_journal_is_an_ordinary_one(
     path: Path, open_store: Callable[[], SqliteSessionStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "is_shared", lambda _: True)
+    monkeypatch.setattr(sqlite_file, "is_shared", lambda _: True)
 
     store = open_store()
 
@@ -489,7 +489,7 @@ def test_where_a_log_is_refused_the_answer_is_believed(path: Path) -> None:
     # This way of locking has no shared memory, as on a file system without it.
     connection = sqlite3.connect(f"file:{path}?vfs=unix-dotfile", uri=True)
 
-    mode = sqlite._set_journal(connection, shared=False)
+    mode = sqlite_file._set_journal(connection, shared=False)
 
     assert mode == "delete"
     assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
@@ -497,5 +497,5 @@ def test_where_a_log_is_refused_the_answer_is_believed(path: Path) -> None:
 
 
 def synchronous(store: SqliteSessionStore) -> int:
-    value: int = store._database._connection.execute("PRAGMA synchronous").fetchone()[0]  # type: ignore[attr-defined]
+    value: int = store._database._file._connection.execute("PRAGMA synchronous").fetchone()[0]  # type: ignore[attr-defined]
     return value
