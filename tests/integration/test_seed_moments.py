@@ -1,4 +1,4 @@
-"""On the real CLI: when a session's id is on disk, what a copy leaves alone, what Ctrl-C leaves, and when it is given up."""
+"""On the real CLI: when an id is on disk, what a copy leaves alone, what Ctrl-C leaves, and when a step is given up."""
 
 import signal
 import sqlite3
