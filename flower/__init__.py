@@ -18,8 +18,14 @@ if TYPE_CHECKING:
     from flower.core.events import Event as Event
     from flower.core.events import normalize as normalize
     from flower.core.guards import delegate_guard as delegate_guard
+    from flower.core.guards import index_guard as index_guard
+    from flower.core.guards import isolate_guard as isolate_guard
+    from flower.core.guards import isolated as isolated
     from flower.core.guards import merge_hooks as merge_hooks
+    from flower.core.guards import spill_guard as spill_guard
+    from flower.core.guards import wants_isolation as wants_isolation
     from flower.core.guards import whitelist_guard as whitelist_guard
+    from flower.core.guards import workbench_hooks as workbench_hooks
     from flower.core.lineage import Lineage as Lineage
     from flower.core.resilience import Resilience as Resilience
     from flower.core.resilience import classify as classify
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
     from flower.core.roles import coordinator as coordinator
     from flower.core.roles import worker as worker
     from flower.core.runtime import Runtime as Runtime
+    from flower.core.workbench import Workbench as Workbench
     from flower.stores.expire import EphemeralPolicy as EphemeralPolicy
     from flower.stores.expire import is_ephemeral as is_ephemeral
     from flower.stores.prune import PrunePolicy as PrunePolicy
@@ -51,12 +58,23 @@ _HOMES = {
     "flower.core.agent": ("AgentSpec", "build_options"),
     "flower.core.documents": ("Brief", "Goal", "Handoff", "Verdict"),
     "flower.core.events": ("Event", "normalize"),
-    "flower.core.guards": ("delegate_guard", "merge_hooks", "whitelist_guard"),
+    "flower.core.guards": (
+        "delegate_guard",
+        "index_guard",
+        "isolate_guard",
+        "isolated",
+        "merge_hooks",
+        "spill_guard",
+        "wants_isolation",
+        "whitelist_guard",
+        "workbench_hooks",
+    ),
     "flower.core.lineage": ("Lineage",),
     "flower.core.resilience": ("Resilience", "classify", "endpoint", "reachable"),
     "flower.core.result": ("StepResult",),
     "flower.core.roles": ("COORDINATOR_RULES", "WORKER_RULES", "coordinator", "worker"),
     "flower.core.runtime": ("Runtime",),
+    "flower.core.workbench": ("Workbench",),
     "flower.stores.expire": ("EphemeralPolicy", "is_ephemeral"),
     "flower.stores.prune": ("PrunePolicy", "PruningSessionStore"),
     "flower.stores.sqlite": ("SqliteSessionStore",),
