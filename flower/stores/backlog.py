@@ -75,6 +75,7 @@ class Backlog:
         self._failed_in_a_row = 0
         self.failures = 0
         self.last_failure: str | None = None
+        self.trouble: str | None = None  # why what is queued waits; None once something was written again
 
     def put(self, key: TranscriptKey, entries: Sequence[Entry]) -> Batch:
         """Queue the entries and return at once. Raises `RuntimeError` after `close`."""
@@ -111,6 +112,11 @@ class Backlog:
             _log.warning("sessions are not being saved: %s", reason)
         self.failures += 1
         self.last_failure = reason
+
+    def count_delay(self, reason: str) -> None:
+        """A failure that entries wait for the end of."""
+        self.count_failure(reason)
+        self.trouble = reason
 
     def drain(self, timeout: float) -> bool:
         """Wait until everything queued is written; False if it is not within `timeout` seconds."""
@@ -170,7 +176,7 @@ class Backlog:
         ) as error:  # the edge of the thread: whatever it is, the entries stay and are tried again
             self._fail(batches, error)
             return _FAILURE_PAUSE_SECONDS
-        self._failed_in_a_row = 0
+        self._failed_in_a_row, self.trouble = 0, None
         for batch in batches:
             batch.settle(True)
         return 0
@@ -182,7 +188,7 @@ class Backlog:
             self._changed.notify_all()
 
     def _fail(self, batches: list[Batch], error: Exception) -> None:
-        self.count_failure(str(error) or type(error).__name__)
+        self.count_delay(str(error) or type(error).__name__)
         _log.debug("a write failed", exc_info=error)
         with self._changed:
             self._failed_in_a_row += 1

@@ -6,12 +6,15 @@ sees queued entries like stored ones. The coroutines do all their work on other 
 """
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from flower.core.words import Words, language_of
 
 from .backlog import Backlog, Batch, Busy
 from .collector import collector_paused
@@ -92,8 +95,15 @@ class QueuedSessionStore:
 
     @property
     def notice(self) -> str | None:
-        """One line for the person when a file could not be read and was set aside."""
-        return self._database.notice
+        """One line for the person: that entries wait, for as long as they do; else that a file was set aside."""
+        trouble, queued = self._backlog.trouble, len(self._backlog)
+        if trouble is None or not queued:
+            return self._database.notice
+        words = Words(
+            f"会话暂时存不进去,{queued} 条记录在内存里等着(失败 {self.failures} 次):{trouble}",
+            f"not saving for now, {queued} entries wait in memory ({self.failures} failures): {trouble}",
+        )
+        return words.spoken(language_of(os.environ))
 
     @property
     def failures(self) -> int:
@@ -107,7 +117,7 @@ class QueuedSessionStore:
 
     @property
     def queued(self) -> int:
-        """How many entries are taken but not written yet; with failures behind it, a sign of trouble."""
+        """How many entries are taken but not written yet."""
         return len(self._backlog)
 
     async def append(self, key: Mapping[str, Any], entries: Sequence[Any]) -> None:
@@ -277,7 +287,7 @@ class QueuedSessionStore:
             time.sleep(_PAUSE_SECONDS)
 
     def _count_delay(self, seconds: float) -> None:
-        self._backlog.count_failure(f"{self.path}: somebody else has held it for {seconds:g} s")
+        self._backlog.count_delay(f"{self.path}: somebody else has held it for {seconds:g} s")
 
 
 def _unknown(queued: list[Entry], stored: list[Entry]) -> list[Entry]:

@@ -7,6 +7,7 @@
 import contextlib
 import errno
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -236,4 +237,14 @@ def _translated(path: Path) -> Iterator[None]:
             raise Busy(str(error)) from error
         if code in _DAMAGED:
             raise Damaged(str(error)) from error
-        raise OSError(_ERRNO.get(code, errno.EIO), str(error), str(path)) from error
+        number, text = _ERRNO.get(code, errno.EIO), str(error)
+        if number == errno.EIO and _is_full(path.parent):  # what SQLite says of a log that can't grow
+            number, text = errno.ENOSPC, os.strerror(errno.ENOSPC)
+        raise OSError(number, text, str(path)) from error
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free == 0
+    except OSError:
+        return False

@@ -12,7 +12,18 @@ from pathlib import Path
 
 from flower.core.durable import private_folder
 
-from .entries import Block, Entry, content_of, is_set_apart, plain_text, results_in, with_content, with_text
+from .entries import (
+    Block,
+    Entry,
+    calls_in,
+    content_of,
+    encode,
+    is_set_apart,
+    plain_text,
+    results_in,
+    with_content,
+    with_text,
+)
 from .expire import EphemeralPolicy, expire, is_ephemeral
 from .keys import TranscriptKey
 from .residue import is_left_over
@@ -92,15 +103,23 @@ class TrimmingSessionStore(SqliteSessionStore):
 
 
 def trim(entries: list[Entry], policy: TrimPolicy, spill: Callable[[str], Path | None]) -> Trimmed:
-    """Replace large old results by pointers to where `spill` put their text; what it can't put anywhere stays."""
+    """Replace large old results by pointers to where `spill` put their text; what it can't put anywhere stays.
+
+    So does what the model fetched from there: a pointer to a copy of it would only send it there again.
+    """
     results = [(at, result) for at, entry in enumerate(entries) for result in _trimmable(entry)]
     old = results[: max(0, len(results) - policy.keep_recent)]
+    large = [
+        (at, result, text)
+        for at, result in old
+        if (text := plain_text(result.get("content"))) is not None and len(text) >= policy.min_chars
+    ]
+    fetched = _calls_that_name(policy.spill_dirname, entries) if large else set()
     pointers: dict[int, dict[int, Block]] = {}
     saved = 0
-    for at, result in old:
-        text = plain_text(result.get("content"))
-        path = spill(text) if text is not None and len(text) >= policy.min_chars else None
-        if text is not None and path is not None:
+    for at, result, text in large:
+        path = spill(text) if result["tool_use_id"] not in fetched else None
+        if path is not None:
             pointer = _POINTER.format(chars=len(text), path=path)
             pointers.setdefault(at, {})[id(result)] = with_text(result, pointer)
             saved += len(text) - len(pointer)
@@ -128,6 +147,12 @@ def _trimmable(entry: Entry) -> list[Block]:
     # What other rules are about to rewrite is left to them: they know it by its text.
     results = results_in(entry)
     return [] if results and (is_set_apart(entry) or is_left_over(entry)) else results
+
+
+def _calls_that_name(folder: str, entries: list[Entry]) -> set[str]:
+    return {
+        call["id"] for entry in entries for call in calls_in(entry) if folder in encode(call.get("input"))
+    }
 
 
 def _replaced(entry: Entry, blocks: Mapping[int, Block]) -> Entry:

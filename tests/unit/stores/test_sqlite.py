@@ -159,6 +159,27 @@ async def test_a_batch_that_comes_twice_moves_neither_time_nor_summary(
     assert (rows(path, "SELECT * FROM meta"), rows(path, "SELECT * FROM summaries")) == before
 
 
+async def test_a_batch_that_comes_twice_doubles_nothing_not_even_entries_without_a_uuid(
+    store: SqliteSessionStore,
+) -> None:
+    batch = [{"type": "mode", "mode": "plan"}, entry("a"), {"type": "mode"}, entry("b"), {"type": "mode"}]
+    await store.append(KEY, batch)
+
+    await store.append(KEY, batch)
+    await store.append(KEY, batch[1:3])
+
+    assert await store.load(KEY) == batch
+
+
+async def test_a_batch_that_overlaps_the_one_before_brings_only_what_is_new(
+    store: SqliteSessionStore,
+) -> None:
+    await store.append(KEY, [entry("a"), entry("b")])
+    await store.append(KEY, [entry("b"), entry("c"), entry("c"), entry("a"), entry("d")])
+
+    assert await store.load(KEY) == [entry("a"), entry("b"), entry("c"), entry("d")]
+
+
 async def test_the_same_uuid_may_stand_in_two_transcripts(store: SqliteSessionStore) -> None:
     await store.append(KEY, [entry("a")])
     await store.append(SIDE, [entry("a")])
@@ -180,6 +201,18 @@ async def test_what_is_no_json_is_refused_and_stops_nobody_else(store: SqliteSes
 
     assert await store.load(KEY) == [entry("b")]
     assert store.failures == 1
+    assert store.queued == 0
+
+
+@pytest.mark.parametrize("key", [KEY, {**KEY, "session_id": "half \ud83d"}])
+async def test_a_name_that_is_no_unicode_is_refused_and_stops_nobody_else(
+    store: SqliteSessionStore, key: dict[str, str]
+) -> None:
+    with pytest.raises(TypeError):
+        await store.append(key, [entry("half \ud83d")])
+    await store.append(KEY, [entry("b")])
+
+    assert await store.load(KEY) == [entry("b")]
     assert store.queued == 0
 
 

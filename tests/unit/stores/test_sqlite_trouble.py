@@ -1,7 +1,9 @@
-"""Locks, kills, full disks, damaged files: entries are late, but never lost."""
+"""Locks, kills, damaged files: entries are late, but never lost."""
 
 import asyncio
 import contextlib
+import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -11,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from flower.stores import backlog, sessions, sqlite_file
+from flower.stores import sessions, sqlite_file
 from flower.stores.sqlite import SqliteSessionStore
 from tests.support.processes import Spawned, eventually, wait_until
 from tests.unit.stores.transcripts import Entry
@@ -136,6 +138,7 @@ async def test_an_append_that_would_take_too_long_is_queued_and_everybody_sees_i
     assert store.queued == 5
     assert store.failures == 3
     assert str(path) in (store.last_failure or "")
+    assert store.notice == f"会话暂时存不进去,5 条记录在内存里等着(失败 3 次):{store.last_failure}"
     if mode == "delete":  # not even reading is possible then, until the lock is gone
         let_go(holder)
     assert await store.load(KEY) == [entry("a"), entry("b")]
@@ -144,6 +147,7 @@ async def test_an_append_that_would_take_too_long_is_queued_and_everybody_sees_i
     let_go(holder)
     await eventually(lambda: store.queued == 0)
     assert uids(path) == ["a", "b", "c", "d"]
+    assert store.notice is None
 
 
 def test_closing_writes_what_is_queued(
@@ -282,50 +286,6 @@ def test_what_was_appended_survives_a_kill(
     assert stored[: len(expected)] == expected
 
 
-# ---------------------------------------------------------------------- no space
-
-
-async def test_a_full_disk_is_told_and_what_was_not_written_is_written_later(
-    path: Path, open_store: Callable[[], SqliteSessionStore], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(backlog, "_FAILURE_PAUSE_SECONDS", 0.02)
-    store = open_store()
-    await store.append(KEY, [entry("a")])
-    limit_pages(store, 0)
-
-    await store.append(KEY, [entry("b", text="x" * 100_000)])
-
-    assert store.queued == 1
-    assert store.failures == 1
-    assert store.last_failure is not None and "full" in store.last_failure and str(path) in store.last_failure
-    assert [each["uuid"] for each in await store.load(KEY) or []] == ["a", "b"]
-    with pytest.raises(OSError, match="full"):
-        await asyncio.to_thread(store.append_sync, KEY, [entry("c", text="x" * 100_000)])
-    limit_pages(store, 1 << 30)
-    await eventually(lambda: store.queued == 0)
-    assert uids(path) == ["a", "b", "c"]
-
-
-def test_closing_does_not_wait_for_ever_for_a_full_disk(
-    path: Path, open_store: Callable[[], SqliteSessionStore], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(backlog, "_FAILURE_PAUSE_SECONDS", 0.02)
-    store = open_store()
-    limit_pages(store, 0)
-    asyncio.run(store.append(KEY, [entry("a", text="x" * 100_000)]))
-
-    store.close()
-
-    assert store.last_failure == f"{path}: closed with entries that could not be written"
-    assert uids(path) == []
-
-
-def limit_pages(store: SqliteSessionStore, pages: int) -> None:
-    """SQLite's own way to run out of space, with the same error as a full disk."""
-    with store._lock:
-        store._database._file._connection.execute(f"PRAGMA max_page_count = {pages or 1}")  # type: ignore[attr-defined]
-
-
 # ---------------------------------------------------------------------- damaged files
 
 
@@ -411,6 +371,21 @@ async def test_a_damaged_page_that_shows_only_when_it_is_written_costs_no_entry(
         await store.append(KEY, [entry(f"new-{number}", text="x" * 500)])
 
     assert [uid for uid in uids(path) if uid.startswith("new-")] == [f"new-{number}" for number in range(200)]
+
+
+@pytest.mark.parametrize("left", [50, 5_000, 100_000])
+def test_a_file_that_was_cut_off_is_set_aside(
+    left: int, path: Path, open_store: Callable[[], SqliteSessionStore]
+) -> None:
+    fill(path)
+    os.truncate(path, left)
+
+    store = open_store()
+    store.append_sync(KEY, [entry("a")])
+
+    (aside,) = asides(path)
+    assert re.fullmatch(r"sessions\.db\.unreadable-\d{8}-\d{6}", aside)
+    assert uids(path) == ["a"]
 
 
 @pytest.mark.parametrize(

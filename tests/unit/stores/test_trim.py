@@ -95,6 +95,14 @@ def test_a_result_that_can_not_be_put_anywhere_stays(
     assert outputs(entries) == [LARGE]
 
 
+def test_what_was_read_from_a_spilled_file_is_not_spilled_again() -> None:
+    transcript = work(LARGE, command="cat /w/.flower/spill/0123456789abcdef.txt")
+
+    trimmed = trim(transcript.entries, TrimPolicy(keep_recent=0), lambda _: Path("f"))
+
+    assert (trimmed.entries, trimmed.cleared) == (transcript.entries, 0)
+
+
 def test_half_a_character_does_no_harm(tmp_path: Path, opened: list[TrimmingSessionStore]) -> None:
     entries = load(opened, tmp_path, work(LARGE + "\ud83d"), TrimPolicy(keep_recent=0))
 
