@@ -204,9 +204,13 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "state_offline": ("断网了,等它回来", "offline, waiting for the network"),
         "state_limited": ("到用量上限了,等到 {until}", "usage limit reached, waiting until {until}"),
         "state_limited_unknown": ("到用量上限了,隔一阵再试", "usage limit reached, trying again later"),
-        "state_login": (
-            "凭证被拒了。重新登录后再跑 flower",
-            "credentials were refused. Log in again, then run flower",
+        "state_overloaded": ("服务端忙不过来,等它缓一缓", "the service is overloaded, waiting for it to recover"),
+        "waited": ("{reason} · 已等 {time}", "{reason} · for {time} now"),
+        "left_to_wait": ("{reason} · 还有 {time}", "{reason} · {time} left"),
+        "login_refused": (
+            "凭证被拒了({reason})。重新登录或者换好 key,它就自己接着跑;也可以再敲一次 flower。",
+            "the credentials were refused ({reason}). Log in again or give another key, and it goes on by itself; "
+            "so does `flower`.",
         ),
         # -- flags
         "not_yet": ("flower {word} 这一版还没有。", "flower {word} is not in this version."),
@@ -276,6 +280,7 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "offline": ("断网", "offline"),
         "limited": ("到上限", "limited"),
         "login": ("要登录", "login"),
+        "state_until": ("{state},等到 {until}", "{state} until {until}"),
         "interrupted": ("中断", "interrupted"),
         "failed": ("失败", "failed"),
         "no_workspaces": ("还没有跑过 flower 的文件夹。", "no folder has had a flower yet."),

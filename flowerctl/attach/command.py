@@ -11,7 +11,7 @@ import msgspec
 from flower_protocol.control import SayTo
 from flower_protocol.paths import home, socket_path
 from flower_protocol.runs import RunOptions, RunStarted, StartRun
-from flower_protocol.workspaces import Wake
+from flower_protocol.workspaces import State, Wake
 from flowerctl.attach.arguments import Invocation
 from flowerctl.attach.asking import ask
 from flowerctl.attach.banner import banner
@@ -139,6 +139,9 @@ class Command:
         if not self._invocation.detach:
             own_home = home(self._environment)
             lines += self._transcript.marked(banner(wake, self._texts, own_home, self._transcript.width))
+        if wake.status.state is State.LOGIN:
+            refused = self._texts("login_refused", reason=clean_line(wake.status.error or "?"))
+            lines += self._transcript.own(f"! {refused}", Style.WARN)
         self._print(lines)
 
     def _catch_up(self, wake: Wake) -> None:

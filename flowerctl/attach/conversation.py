@@ -1,6 +1,7 @@
 """One attachment as the person means it: it outlives connections, and shows each event once whatever happens."""
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -17,6 +18,7 @@ from flowerctl.attachment import Attachment, Lost
 from flowerctl.client import Refused
 from flowerctl.language import Texts
 from flowerctl.output import Style
+from flowerctl.sanitize import clean_line
 
 CHUNK: Final = 100  # events shown in one go: between two of them the keyboard gets its turn
 SEEN_SECONDS: Final = 0.5
@@ -25,6 +27,7 @@ DRAIN_SECONDS: Final = 5.0
 LEAVE_SECONDS: Final = 1.0  # for the last words to arrive; leaving waits for nobody longer
 # The connection is closed over these, and another one would be too.
 _HOPELESS: Final = frozenset({"bad-frame", "too-large", "client-older", "daemon-older"})
+_FAILURES: Final = {State.FAILED: "run_failed", State.LOGIN: "login_refused"}
 
 
 class Conversation:
@@ -46,6 +49,8 @@ class Conversation:
     ) -> None:
         self.place = place
         self.status: WorkspaceStatus | None = None
+        self.since = 0.0  # that the workspace stands as it does, in epoch seconds
+        self.overloaded_since: float | None = None
         self.on_hold = False
         self.connected = False
         self.when_connected: Callable[[], None] = lambda: None
@@ -226,11 +231,13 @@ class Conversation:
     def _note(self, event: EventRecord) -> None:
         match event.kind:
             case "run_started":
-                self._ended = None
+                self._ended = self.overloaded_since = None
                 self._hold_ends()
             case "run_ended":
-                self._ended = event
+                self._ended, self.overloaded_since = event, None
                 self._hold_ends()
+            case "retry" if "waiting" in event.payload:
+                self.overloaded_since = event.at if event.payload["waiting"] == "overload" else None
             case "interrupted":
                 self._hold_awaited, self.on_hold = False, True
             case "resumed":
@@ -247,6 +254,8 @@ class Conversation:
             self.on_hold = False
 
     def _stands(self, status: WorkspaceStatus) -> None:
+        if self.status is None or self.status.state is not status.state:
+            self.since = status.updated_at or time.time()
         self.status = status
         self._surface.changed(status)
         self._settle(active=status.state.active)
@@ -267,8 +276,9 @@ class Conversation:
             self._settle(active=False)
             return
         end = End.CUT_OFF if self.status.state is State.INTERRUPTED else End.ENDED
-        failed = self.status.state is State.FAILED
-        self.finish(Outcome(end, event=self._ended, reason=self.status.error or "?" if failed else ""))
+        said = _FAILURES.get(self.status.state)
+        reason = self._texts(said, reason=clean_line(self.status.error or "?")) if said else ""
+        self.finish(Outcome(end, event=self._ended, reason=reason))
 
     def _accepted(self, said_id: str) -> None:
         if isinstance(self._outbox.settled(said_id), Say):

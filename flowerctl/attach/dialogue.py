@@ -1,8 +1,11 @@
 """The person's side of an attachment: what a typed line or a key does to the conversation."""
 
 import asyncio
+import time
+from collections.abc import Callable
 from typing import Final
 
+from flower_protocol.workspaces import State
 from flowerctl.attach.commands import (
     Aside,
     GoOn,
@@ -21,24 +24,31 @@ from flowerctl.attach.conversation import Conversation
 from flowerctl.attach.keys import Effect, Stage, pressed
 from flowerctl.attach.outcome import End, Outcome
 from flowerctl.attach.surface import Surface
-from flowerctl.figures import clock
+from flowerctl.figures import clock, duration
 from flowerctl.language import Texts
 from flowerctl.output import Style
 
 STOP_SECONDS: Final = 5.0  # as long as the daemon may take to write a run's last row
-_WAITING: Final = {"offline": "state_offline", "login": "state_login"}
+_WAITING: Final = {State.OFFLINE: "state_offline", State.LIMITED: "state_limited_unknown"}
 
 
 class Dialogue:
     """``answering``: somebody can type. Without that, an interrupt would hold the run for ever, and is not offered."""
 
     def __init__(
-        self, conversation: Conversation, surface: Surface, texts: Texts, *, answering: bool = True
+        self,
+        conversation: Conversation,
+        surface: Surface,
+        texts: Texts,
+        *,
+        answering: bool = True,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._conversation = conversation
         self._surface = surface
         self._texts = texts
         self._answering = answering
+        self._clock = clock
         self._stage = Stage.CALM
         self._interrupts_later = False
         conversation.when_connected = self._connected
@@ -59,17 +69,18 @@ class Dialogue:
 
     def waiting_for(self) -> str:
         """Why nothing moves, empty while it does: shown for as long as it lasts."""
-        status = self._conversation.status
+        status, now = self._conversation.status, self._clock()
         if status is None:
             return ""
         if not self._conversation.connected:
             return self._texts("daemon_gone")
-        if status.state.value == "limited":
-            until = status.until
-            name = "state_limited" if until else "state_limited_unknown"
-            return self._texts(name, until=clock(until) if until else "")
-        name = _WAITING.get(status.state.value, "")
-        return self._texts(name) if name else ""
+        if status.state is State.LIMITED and status.until:
+            reason = self._texts("state_limited", until=clock(status.until))
+            return self._texts("left_to_wait", reason=reason, time=duration(status.until - now))
+        name, since = _WAITING.get(status.state, ""), self._conversation.since
+        if status.state is State.RUNNING and self._conversation.overloaded_since is not None:
+            name, since = "state_overloaded", self._conversation.overloaded_since
+        return self._texts("waited", reason=self._texts(name), time=duration(now - since)) if name else ""
 
     def line(self, typed: str) -> None:
         """A line was typed, Enter included."""

@@ -13,7 +13,7 @@ from flowerctl.hints import FAILED, FAILURES, OK, STOPPED, explained
 from flowerctl.language import Texts
 from flowerctl.output import complain, write
 from flowerctl.places import way_back
-from flowerctl.sanitize import clean, clean_line
+from flowerctl.sanitize import clean
 
 STOP_SECONDS = 3.0
 
@@ -65,7 +65,7 @@ class Ending:
             self._complain(self.transcript.failure(outcome.event))
             return FAILED
         if outcome.reason:
-            self._complain(self.texts("run_failed", reason=clean_line(outcome.reason)))
+            self._complain(outcome.reason)
             return FAILED
         return OK
 

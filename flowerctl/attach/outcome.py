@@ -23,7 +23,8 @@ class End(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``event`` is the ``run_ended``, if one was seen, and ``reason`` why it failed, if that is known otherwise.
+    """``event`` is the ``run_ended``, if one was seen; ``reason`` the sentence that says why it failed, if that is
+    known otherwise.
 
     ``words`` is what was typed behind ``/new``.
     ``unsent`` are the words that never were accepted: they are given back, not dropped.

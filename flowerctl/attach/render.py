@@ -210,6 +210,8 @@ def ended_well(event: EventRecord) -> bool:
 def failure_of(event: EventRecord, view: View) -> str:
     """Why the run of this ``run_ended`` ended as it did, in one sentence."""
     reason = clean_line(str(event.payload.get("error") or event.text or event.payload.get("outcome") or ""))
+    if event.payload.get("outcome") == "login":
+        return view.texts("login_refused", reason=reason)
     if not reason:
         return view.texts("run_failed_unsaid")
     known = _REASONS.get(reason)
@@ -236,8 +238,12 @@ def ending(event: EventRecord, view: View) -> Lines:
 
 def _retry(event: EventRecord, view: View) -> Lines:
     payload = event.payload
+    if payload.get("waiting") == "login":
+        return ()  # the run ends, and its end says so
     if event.text:
         return said("~", event.text, view, Style.WARN)
+    if view.waiting and not view.verbose:
+        return ()  # that it waits has been said
     facts = {name: int(number(payload.get(name))) for name in ("attempt", "max_retries", "delay_s", "status")}
     return said("~", view.texts("retry", **facts), view, Style.WARN)
 

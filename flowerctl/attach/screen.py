@@ -14,6 +14,7 @@ from typing import Final
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import History
 from prompt_toolkit.input.defaults import create_input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -143,9 +144,10 @@ class TerminalScreen:
             HSplit([ConditionalContainer(waiting, Condition(lambda: bool(self._waiting()))), typed]), typed
         )
 
-    def _waiting(self) -> str:
+    def _waiting(self) -> StyleAndTextTuples:
         reason = self._dialogue.waiting_for() if self._dialogue else ""
-        return f"~ {reason}" if reason else ""
+        style = "fg:ansiyellow" if self._colour else ""
+        return [(style, f"{self._transcript.mark}~ {reason}")] if reason else []
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()

@@ -11,6 +11,7 @@ from flowerctl.attach.view import View, advance
 from flowerctl.language import Texts
 from flowerctl.output import Line, Style
 from flowerctl.sanitize import clean, clean_line
+from flowerctl.states import state_of
 from flowerctl.width import columns, line_width, wrap
 
 
@@ -81,7 +82,7 @@ class Transcript:
     def status(self, status: WorkspaceStatus) -> list[Line]:
         """How the workspace stands, for ``/status``."""
         texts = self._view.texts
-        facts = [texts(status.state.value)]
+        facts = [state_of(status, texts)]
         if status.step:
             facts.append(f"{status.step} {status.index}/{status.total}" if status.total else status.step)
         if status.context:

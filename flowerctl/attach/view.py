@@ -11,7 +11,7 @@ class View:
     """``started_at`` is epoch seconds, ``spent`` (dollars) what the daemon counts in all, ``level`` (tokens) the
     context as last shown.
 
-    ``interrupted`` says that a person broke the turn off.
+    ``interrupted`` says that a person broke the turn off, ``waiting`` that the run waits for something.
     """
 
     texts: Texts
@@ -23,6 +23,7 @@ class View:
     rehearsing: bool = False
     manifest: str = ""
     interrupted: bool = False
+    waiting: bool = False
 
     def elapsed(self, event: EventRecord) -> float:
         """Seconds from the start of the run to ``event``; 0 when the start wasn't seen."""
@@ -33,11 +34,15 @@ def advance(view: View, event: EventRecord) -> View:
     """The view after ``event`` was shown."""
     if event.kind == "run_started":
         rehearsing = event.payload.get("rehearse", view.rehearsing) is True
-        return replace(view, started_at=event.at, level=0, rehearsing=rehearsing, interrupted=False)
+        return replace(
+            view, started_at=event.at, level=0, rehearsing=rehearsing, interrupted=False, waiting=False
+        )
     if event.kind == "result":
         return replace(view, interrupted=view.interrupted and event.payload.get("is_error") is True)
     if event.kind in ("interrupted", "interrupt"):
         return replace(view, interrupted=True)
+    if event.kind == "retry" and "waiting" in event.payload:
+        return replace(view, waiting=event.payload["waiting"] is not None)
     level = level_of(event)
     return replace(view, level=level) if level else view
 

@@ -10,6 +10,7 @@ from flowerctl.language import Texts
 from flowerctl.output import Line, Style
 from flowerctl.places import shortened
 from flowerctl.sanitize import clean_line
+from flowerctl.states import state_of
 from flowerctl.width import columns, cut, cut_left, pad
 
 _GAP: Final = "  "
@@ -17,7 +18,14 @@ _NARROWEST_PATH: Final = 12
 _WIDEST_STEP: Final = 24
 _HEADS: Final = ("workspace", "state", "woke", "step", "context", "cost", "since")
 _TO_THE_RIGHT: Final = frozenset({"woke", "context", "cost"})
-_STYLES: Final = {"running": Style.GOOD, "asking": Style.WARN, "failed": Style.BAD}
+_STYLES: Final = {
+    "running": Style.GOOD,
+    "asking": Style.WARN,
+    "offline": Style.WARN,
+    "limited": Style.WARN,
+    "login": Style.WARN,
+    "failed": Style.BAD,
+}
 # Most terminals draw characters of ambiguous width one column wide; a table can't allow for both.
 _AMBIGUOUS: Final = 1
 
@@ -37,7 +45,7 @@ def _cells(status: WorkspaceStatus, texts: Texts, own_home: Path) -> tuple[str, 
     at = status.started_at if status.state.active else status.updated_at
     return (
         clean_line(shortened(status.workspace, own_home)),
-        texts(status.state.value),
+        state_of(status, texts),
         str(status.woke) if status.woke else "-",
         _step(status),
         _context(status),

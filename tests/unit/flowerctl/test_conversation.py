@@ -1,6 +1,7 @@
 """The conversation against a line in memory: what is shown, said, kept and said again."""
 
 import asyncio
+import time
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -88,7 +89,8 @@ class Talk:
         self.conversation = Conversation(
             PLACE, self.surface, Texts("zh"), **explain | {"who": "me@tty"} | options
         )
-        self.dialogue = Dialogue(self.conversation, self.surface, Texts("zh"))
+        self.now = 0.0
+        self.dialogue = Dialogue(self.conversation, self.surface, Texts("zh"), clock=lambda: self.now)
         self.line = Line()
         self._task: asyncio.Task[None] | None = None
 
@@ -540,14 +542,79 @@ async def test_another_persons_hold_changes_the_prompt_here_too() -> None:
     assert shown(talk) == [1]
 
 
-async def test_an_outage_is_said_for_as_long_as_it_lasts() -> None:
+def standing(state: State, **about: Any) -> Changed:
+    return Changed(status=WorkspaceStatus(workspace="/w", run_dir="/r", state=state, **about))
+
+
+async def test_an_outage_is_said_for_as_long_as_it_lasts_and_the_time_runs() -> None:
     talk = Talk()
     await talk.connect()
     assert talk.dialogue.waiting_for() == ""
 
-    await talk.hear(Changed(status=WorkspaceStatus(workspace="/w", run_dir="/r", state=State.OFFLINE)))
+    await talk.hear(standing(State.OFFLINE, updated_at=100.0))
+    talk.now = 135.0
+    assert talk.dialogue.waiting_for() == "断网了,等它回来 · 已等 0:35"
+    await talk.hear(standing(State.OFFLINE, updated_at=130.0, context=7))
+    assert talk.dialogue.waiting_for() == "断网了,等它回来 · 已等 0:35"
 
-    assert talk.dialogue.waiting_for() == "断网了,等它回来"
+    await talk.hear(standing(State.RUNNING, updated_at=140.0))
+    assert talk.dialogue.waiting_for() == ""
+
+
+async def test_a_limit_says_until_when_and_how_long_that_still_is() -> None:
+    talk = Talk()
+    await talk.connect()
+    until = time.mktime((2031, 5, 6, 20, 0, 0, 0, 0, -1))
+    talk.now = until - 3723.0
+
+    await talk.hear(standing(State.LIMITED, until=until))
+
+    assert talk.dialogue.waiting_for() == "到用量上限了,等到 05-06 20:00 · 还有 1:02:03"
+
+
+async def test_a_limit_without_a_time_is_said_too() -> None:
+    talk = Talk()
+    await talk.connect()
+    talk.now = 160.0
+
+    await talk.hear(standing(State.LIMITED, updated_at=100.0))
+
+    assert talk.dialogue.waiting_for() == "到用量上限了,隔一阵再试 · 已等 1:00"
+
+
+async def test_an_overload_is_said_for_as_long_as_it_lasts_though_the_run_counts_as_running() -> None:
+    talk = Talk(generation="g1", cursor=0)
+    await talk.connect()
+    talk.now = 31.0
+
+    await talk.hear(Happened(events=(event(1, "retry", "过载", waiting="overload"), event(2, "retry"))))
+    assert talk.dialogue.waiting_for() == "服务端忙不过来,等它缓一缓 · 已等 0:30"
+
+    await talk.hear(Happened(events=(event(3, "retry", "恢复,继续", waiting=None),)))
+    assert talk.dialogue.waiting_for() == ""
+
+
+async def test_words_and_an_interrupt_go_through_while_it_waits() -> None:
+    talk = Talk()
+    line = await talk.connect()
+    await talk.hear(standing(State.OFFLINE))
+
+    talk.dialogue.line("顺便加个测试")
+    talk.dialogue.ctrl_c()
+
+    await eventually(lambda: line.of(Say) and line.of(Interrupt))
+    assert talk.dialogue.prompt() == "> "
+
+
+async def test_a_refusal_that_nobody_saw_end_is_read_from_where_the_workspace_stands() -> None:
+    talk = Talk()
+    await talk.connect()
+    await talk.hear(standing(State.LOGIN, error="401 refused"))
+    await talk.end()
+
+    outcome = talk.conversation.outcome.result()
+    assert outcome.end is End.ENDED
+    assert outcome.reason.startswith("凭证被拒了(401 refused)。")
 
 
 async def test_ones_own_interrupt_of_another_day_is_shown_again() -> None:

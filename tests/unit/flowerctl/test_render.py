@@ -145,6 +145,36 @@ def test_a_run_that_failed_says_why() -> None:
     assert shown(failed)[0] == "  x 没有跑成:凭证被拒"
 
 
+def test_refused_credentials_are_said_once_at_the_end_with_what_to_do() -> None:
+    told = an_event("retry", "凭证被拒,先停在这里。", waiting="login")
+    ended = an_event("run_ended", outcome="login", error="401 invalid x-api-key", cost_usd=0)
+
+    assert shown(told) == []
+    assert "".join(line.strip() for line in shown(ended, width=200)[:1]) == (
+        "x 凭证被拒了(401 invalid x-api-key)。重新登录或者换好 key,它就自己接着跑;也可以再敲一次 flower。"
+    )
+
+
+def test_a_wait_is_one_line_when_it_begins_and_one_when_it_ends() -> None:
+    tries = [an_event("retry", attempt=n, max_retries=10, delay_s=4, status=None) for n in range(1, 4)]
+    events = [
+        an_event("retry", "a:443 不可达,等待恢复", waiting="network"),
+        *tries,
+        an_event("retry", "a:443 恢复,继续", waiting=None),
+        tries[0],
+    ]
+    view, lines = View(texts=Texts("zh"), width=80), []
+    for event in events:
+        lines += [line.text for line in render(event, view)]
+        view = advance(view, event)
+
+    assert lines == [
+        "  ~ a:443 不可达,等待恢复",
+        "  ~ a:443 恢复,继续",
+        "  ~ 第 1/10 次重试,4 秒后(0)",
+    ]
+
+
 def test_words_that_reached_nobody_are_shown_at_the_end() -> None:
     lines = shown(an_event("run_ended", outcome="stopped", unheard=["支持代码块"]))
 

@@ -1,3 +1,4 @@
+import time
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,15 @@ def at_column(line: str, column: int) -> str:
         used += width(cluster)
         position += len(cluster)
     return line[position:]
+
+
+def test_a_limit_says_until_when_in_both_languages() -> None:
+    until = time.mktime((2031, 5, 6, 20, 0, 0, 0, 0, -1))
+    limited = a_workspace("proj", state=State.LIMITED, until=until)
+
+    assert "到上限,等到 05-06 20:00" in lines(limited)[1]
+    assert "limited until 05-06 20:00" in lines(limited, language="en")[1]
+    assert "limited  " in lines(a_workspace("proj", state=State.LIMITED), language="en")[1]
 
 
 def test_columns_line_up_whatever_a_folder_is_called() -> None:
