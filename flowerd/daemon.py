@@ -10,15 +10,16 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Awaitable, Iterable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final
 
 from aiohttp import web
 
+from flower_protocol.runs import StartRun
 from flower_protocol.version import PROTOCOL
-from flower_protocol.workspaces import DaemonStatus
+from flower_protocol.workspaces import DaemonStatus, Place
 from flowerd import registry
 from flowerd.app import build
 from flowerd.attachment import Attachment
@@ -27,8 +28,9 @@ from flowerd.library_run import LibraryRun
 from flowerd.listener import Listener
 from flowerd.lives import forget_old
 from flowerd.logins import Logins
+from flowerd.probe import Probe
 from flowerd.registry import Registry
-from flowerd.run import Runs
+from flowerd.run import Run, Runs
 from flowerd.settings import Settings
 from flowerd.shared import Shared
 from flowerd.workspaces import Workspaces
@@ -49,16 +51,17 @@ FILES_SECONDS: Final = 1.0
 class Daemon:
     """`start` it, `wait_until_asked` to stop, `close` it."""
 
-    def __init__(self, settings: Settings, *, runs: Runs = LibraryRun) -> None:
+    def __init__(self, settings: Settings, *, runs: Runs | None = None) -> None:
         self.settings = settings
         self.ending = False
         self._born = self._touched = time.monotonic()
         self._pool = ThreadPoolExecutor(POOL_THREADS, thread_name_prefix="flowerd")
         self._outside = ThreadPoolExecutor(POOL_THREADS, thread_name_prefix="outside")
         self._registry = Registry(settings.state / registry.NAME, self._pool)
+        self._probe = Probe()
         self.shared = Shared(
             registry=self._registry,
-            runs=runs,
+            runs=runs or self._library_run,
             pool=self._pool,
             outside=self._outside,
             generation=_new_generation(),
@@ -115,6 +118,7 @@ class Daemon:
         await _within(FILES_SECONDS, "closing journals", (each.close() for each in workspaces))
         await _within(FILES_SECONDS, "saving the registry", [self._registry.saved()])
         await self.shared.logins.close()
+        await self._probe.close()
         await self._end_tasks()
         self._let_threads_go()
         self._listener.close()
@@ -194,6 +198,9 @@ class Daemon:
         # Not waited for: one may hang in a dead file system.
         self._pool.shutdown(wait=False)
         self._outside.shutdown(wait=False)
+
+    def _library_run(self, place: Place, request: StartRun, unheard: Sequence[str]) -> Run:
+        return LibraryRun(place, request, unheard, probe=self._probe.for_run())
 
     # Background tasks
 

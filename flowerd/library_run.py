@@ -19,6 +19,7 @@ from flower.core.events import Event
 from flower_protocol.runs import StartRun
 from flower_protocol.workspaces import Place
 from flowerd.environment import for_rehearsal
+from flowerd.probe import Ask
 from flowerd.refusal import Refused
 from flowerd.run import Ending, Outcome, Prepared, Sink
 from flowerd.wire import drafted
@@ -37,9 +38,11 @@ ROOM_SECONDS: Final = 60.0
 
 
 class LibraryRun:
-    """See `flowerd.run.Run`."""
+    """See `flowerd.run.Run`. ``probe`` tells whether the network is there, in place of a look of its own."""
 
-    def __init__(self, place: Place, request: StartRun, unheard: Sequence[str]) -> None:
+    def __init__(
+        self, place: Place, request: StartRun, unheard: Sequence[str], *, probe: Ask | None = None
+    ) -> None:
         self._place = place
         self._request = request
         self._words = "\n\n".join([*unheard, *([request.ask] if request.ask else [])])
@@ -49,6 +52,7 @@ class LibraryRun:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._sink: Sink | None = None
         self._unchecked = (0, 0)
+        self._probe = probe
 
     async def prepare(self) -> Prepared:
         return await asyncio.to_thread(self._prepare)
@@ -119,6 +123,7 @@ class LibraryRun:
                 trim=options.trim,
                 environment=self._environment(),
                 handle_signals=False,
+                probe=self._probe,
             )
             self._workflow = starter_flow(
                 self._words or None,
