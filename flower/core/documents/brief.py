@@ -5,7 +5,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flower.core.documents.page import append_to_page, read_page, write_page
-from flower.core.documents.sections import Sections, has_lines, heading, inert, normalised, read_sections
+from flower.core.documents.sections import (
+    Sections,
+    has_lines,
+    heading,
+    inert,
+    normalised,
+    read_sections,
+    tails,
+)
 
 ADDED_ON_WAKE = "唤醒时追加"
 ADDED_MIDWAY = "运行中补充"
@@ -60,6 +68,12 @@ class Brief:
             unknowns=found["unknowns"],
             additions=_additions(text),
         )
+
+    @classmethod
+    def last_in(cls, text: str) -> "Brief":
+        """The last whole brief in a conversation's ``text``; what `parse` finds when none is whole."""
+        found = (cls.parse(tail) for tail in tails(text, _SECTIONS, "goal"))
+        return next((brief for brief in found if brief.complete()), None) or cls.parse(text)
 
     @classmethod
     def load(cls, path: Path | str) -> "Brief | None":

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flower.core.documents.page import read_page, write_page
-from flower.core.documents.sections import Sections, inert, items, read_sections
+from flower.core.documents.sections import Sections, inert, items, read_sections, tails
 
 UNVERIFIABLE = "[此环境无法验证"
 """The mark on a check that can't be seen to hold on this machine; the reason and a bracket follow."""
@@ -28,6 +28,12 @@ class Goal:
         """The goal that ``text`` holds, empty where it says nothing. Never raises."""
         found = read_sections(text, _SECTIONS)
         return cls(statement=found["statement"], checks=items(found["checks"]))
+
+    @classmethod
+    def last_in(cls, text: str) -> "Goal":
+        """The last whole goal in a conversation's ``text``; what `parse` finds when none is whole."""
+        found = (cls.parse(tail) for tail in tails(text, _SECTIONS, "statement"))
+        return next((goal for goal in found if goal.complete()), None) or cls.parse(text)
 
     @classmethod
     def load(cls, path: Path | str) -> "Goal | None":

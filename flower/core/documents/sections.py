@@ -55,6 +55,17 @@ def occurrences(text: str, sections: Sections) -> Iterator[tuple[str, str]]:
         yield key, "\n".join(body).strip()
 
 
+def tails(text: str, sections: Sections, key: str) -> Iterator[str]:
+    """``text`` from a section ``key`` that says something to its end, from the last one of them to the first.
+
+    Whoever writes a document at the end of a conversation may have quoted or drafted one before.
+    """
+    found = list(occurrences(text, sections))
+    for at in reversed(range(len(found))):
+        if found[at][0] == key and found[at][1]:
+            yield "\n".join(f"## {sections[each][0]}\n{body}" for each, body in found[at:])
+
+
 def heading(line: str, sections: Sections) -> Heading | None:
     """The section that ``line`` opens, if it opens one."""
     match = _pattern(tuple(name for names in sections.values() for name in names)).fullmatch(line)

@@ -10,6 +10,7 @@ from flower.core.documents.sections import (
     normalised,
     occurrences,
     read_sections,
+    tails,
     without_fences,
 )
 
@@ -68,6 +69,20 @@ class Verdict:
         if state == ACHIEVED and failed:
             state = NOT_YET
         return cls(state=state, reason=found["reason"] or ("" if state else UNCLEAR), failed=failed)
+
+    @classmethod
+    def last_in(cls, text: str) -> "Verdict":
+        """The verdict that ``text`` ends with. What stands above its last conclusion can't help, only hinder:
+
+        a judge may quote a conclusion that it found in a file, above its own or below it.
+        """
+        whole = cls.parse(text)
+        last = next((cls.parse(tail) for tail in tails(text, _SECTIONS, "conclusion")), whole)
+        if last.achieved:
+            return whole
+        if last.state and not last.reason:
+            last.reason = whole.reason
+        return last
 
     @property
     def achieved(self) -> bool:
