@@ -1,0 +1,56 @@
+"""The two tools by which an agent reaches its person, as a server inside this process."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flower.core.human import HumanChannel
+
+ASK_TOOL = "mcp__human__ask"
+INBOX_TOOL = "mcp__human__inbox"
+
+_ASK_ABOUT = """\
+问人一个问题,等他回答。会一直等到有回答、他跳过、或者无人应答为止。
+一次只问一件事;能列出几种选择就列出来,他可以直接选,也可以自己写。"""
+_INBOX_ABOUT = "看看人有没有主动说什么。不等待:有就全部取出来,没有就说没有。"
+
+# Given whole: the SDK's short form makes every parameter required.
+_ASK_INPUT = {
+    "type": "object",
+    "properties": {
+        "question": {"type": "string", "description": "要问的那一件事,说清楚为什么要知道"},
+        "options": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "可选的几种回答,每种一句话;没有现成的选择就不给",
+        },
+    },
+    "required": ["question"],
+}
+_INBOX_INPUT = {"type": "object", "properties": {}}
+
+
+def human_server(channel: "HumanChannel") -> Any:
+    """The server named ``human``, whose tools speak to this channel."""
+    from claude_agent_sdk import create_sdk_mcp_server
+
+    return create_sdk_mcp_server("human", tools=human_tools(channel))
+
+
+def human_tools(channel: "HumanChannel") -> list[Any]:
+    """The tools ``ask`` and ``inbox`` themselves."""
+    from claude_agent_sdk import tool
+
+    @tool("ask", _ASK_ABOUT, _ASK_INPUT)
+    async def ask(arguments: dict[str, Any]) -> dict[str, Any]:
+        asked = await channel.ask(arguments["question"], arguments.get("options"))
+        return _text(channel.spoken(asked))
+
+    @tool("inbox", _INBOX_ABOUT, _INBOX_INPUT)
+    async def inbox(arguments: dict[str, Any]) -> dict[str, Any]:
+        return _text(channel.read_mail())
+
+    return [ask, inbox]
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}]}
