@@ -1,37 +1,45 @@
-"""The roles of the ready-made flow: their rules, their tools.
+"""The roles of the ready-made flow: what each may use, under which rules."""
 
-The rules are what the model reads. They are kept short: each sentence is there because something went wrong
-without it.
-"""
-
+import logging
 from typing import TYPE_CHECKING, Any
 
 from flower.core.agent import AgentSpec, PermissionMode
+from flower.core.human_tools import ASK_TOOL, INBOX_TOOL
+from flower.core.rules import (
+    CLARIFIER_RULES,
+    COORDINATOR_RULES,
+    JUDGE_RULES,
+    ORACLE_RULES,
+    WORKER_RULES,
+)
 
 if TYPE_CHECKING:
     from claude_agent_sdk import AgentDefinition
 
+    from flower.core.human import HumanChannel
+
+__all__ = [
+    "CLARIFIER_RULES",
+    "COORDINATOR_RULES",
+    "COORDINATOR_TOOLS",
+    "JUDGE_RULES",
+    "ORACLE_RULES",
+    "WEB_TOOLS",
+    "WORKER_RULES",
+    "WORKER_TOOLS",
+    "clarify",
+    "coordinator",
+    "judge",
+    "oracle",
+    "worker",
+]
+
+logger = logging.getLogger(__name__)
+
 COORDINATOR_TOOLS = ["Agent", "TodoWrite", "Read"]
 WEB_TOOLS = ["WebFetch", "WebSearch"]
 WORKER_TOOLS = ["Read", "Write", "Edit", "Bash", "Glob", "Grep", *WEB_TOOLS]
-
-COORDINATOR_RULES = """\
-你是协调者。你像一个用编码 agent 干活的人那样工作:把事情拆开,派给别人,读他们的报告,作决定。你自己不动手。
-
-- 不写文件,不改代码,不跑测试。这些都用 Agent 派人去做,哪怕只有一行。
-- Bash 只许看一眼(git status、ls、cat 之类)。看到的东西很快会过期,要紧的结论自己记下来。
-- 派活时只说这件活特有的东西:目标、怎样算做完、相关的路径。他看不到你知道的一切,该交代的约定要写进去:
-  长的输出写进文件,只回路径和结论。
-- 报告回来先核对:结论有没有证据,有没有"没验证"的部分。不够就再派一次,说清缺什么。
-- 都做完了,用几句话说清:做成了什么,东西在哪,怎么用,还有什么没验证。"""
-
-WORKER_RULES = """\
-回话只有四段,总共不超过三十行:
-- 结论:做成了没有。
-- 证据:你跑了什么,看到了什么。
-- 产出:文件路径,每个一行。
-- 没验证:哪些没试过,为什么。
-不要贴文件全文、命令输出、日志和 diff,长的东西写进文件,给路径。不要讲试错的经过。"""
+LOOKING_TOOLS = ["Read", "Glob", "Grep"]
 
 
 def coordinator(
@@ -39,6 +47,7 @@ def coordinator(
     instructions: str,
     workers: "dict[str, AgentDefinition]",
     *,
+    channel: "HumanChannel | None" = None,
     can_read: bool = True,
     glance: bool = True,
     model: str | None = None,
@@ -51,15 +60,18 @@ def coordinator(
 ) -> AgentSpec:
     """A role that looks and dispatches, and has no hands.
 
-    ``can_read``: it may read files itself. ``glance``: it may run commands that only look.
+    ``channel``: it may ask the person and look into its inbox. ``can_read``: it may read files itself.
+    ``glance``: it may run commands that only look.
     """
     tools = [tool for tool in COORDINATOR_TOOLS if can_read or tool != "Read"]
     if glance:
         tools.append("Bash")
+    if channel is not None:
+        tools += [ASK_TOOL, INBOX_TOOL]
     web = {tool for agent in workers.values() for tool in agent.tools or ()} & set(WEB_TOOLS)
     return AgentSpec(
         name=name,
-        instructions=f"{COORDINATOR_RULES}\n{instructions}".strip(),
+        instructions=_rules(COORDINATOR_RULES, instructions),
         # A worker's call of a tool that its session doesn't hold would wait for an approval that nobody can give.
         allowed_tools=[*tools, *(tool for tool in WEB_TOOLS if tool in web)],
         model=model,
@@ -68,6 +80,7 @@ def coordinator(
         max_budget_usd=max_budget_usd,
         permission_mode=permission_mode,
         agents=workers,
+        mcp_servers=_servers(channel),
         hooks=hooks,
         env=env or {},
         glance=glance,
@@ -81,7 +94,10 @@ def worker(
     *,
     tools: list[str] | None = None,
     model: str | None = "inherit",
+    effort: Any = None,
     max_turns: int | None = None,
+    permission_mode: PermissionMode | None = None,
+    skills: list[str] | None = None,
     discipline: bool = True,
 ) -> "AgentDefinition":
     """Someone who does the work: an agent that a coordinator can dispatch.
@@ -95,5 +111,92 @@ def worker(
         prompt=f"{prompt}\n\n{WORKER_RULES}" if discipline else prompt,
         tools=list(WORKER_TOOLS if tools is None else tools),
         model=model,
+        effort=effort,
         maxTurns=max_turns,
+        permissionMode=permission_mode,
+        skills=skills,
     )
+
+
+def clarify(
+    name: str,
+    channel: "HumanChannel",
+    *,
+    instructions: str = "",
+    can_read: bool = True,
+    model: str | None = None,
+    effort: str | None = None,
+    max_turns: int | None = None,
+    max_budget_usd: float | None = None,
+) -> AgentSpec:
+    """A role that asks the person until the request is clear, and writes down what was settled. It has no hands.
+
+    ``can_read``: it may look at files and the web, so that it needn't ask what stands there.
+    """
+    if max_turns is not None:
+        logger.warning("%s may take %d turns: it can't ask as often as it needs to", name, max_turns)
+    return AgentSpec(
+        name=name,
+        instructions=_rules(CLARIFIER_RULES, instructions),
+        allowed_tools=[ASK_TOOL, *([*LOOKING_TOOLS, *WEB_TOOLS] if can_read else [])],
+        model=model,
+        effort=effort,
+        max_turns=max_turns,
+        max_budget_usd=max_budget_usd,
+        mcp_servers=_servers(channel),
+        workbench=False,
+    )
+
+
+def judge(
+    name: str,
+    channel: "HumanChannel",
+    *,
+    instructions: str = "",
+    can_run: bool = False,
+    model: str | None = None,
+    effort: str | None = None,
+    max_turns: int | None = None,
+    max_budget_usd: float | None = None,
+) -> AgentSpec:
+    """A role that looks at what others made, and believes nothing else. ``can_run``: it may run commands."""
+    return AgentSpec(
+        name=name,
+        instructions=_rules(JUDGE_RULES, instructions),
+        allowed_tools=[ASK_TOOL, *LOOKING_TOOLS, *(["Bash"] if can_run else [])],
+        model=model,
+        effort=effort,
+        max_turns=max_turns,
+        max_budget_usd=max_budget_usd,
+        mcp_servers=_servers(channel),
+        workbench=False,
+    )
+
+
+def oracle(
+    name: str = "旁路问答",
+    *,
+    instructions: str = "",
+    model: str | None = None,
+    effort: str | None = None,
+    max_turns: int | None = 12,
+    max_budget_usd: float | None = 0.5,
+) -> AgentSpec:
+    """A role that answers questions about a run beside it, and only reads."""
+    return AgentSpec(
+        name=name,
+        instructions=_rules(ORACLE_RULES, instructions),
+        allowed_tools=list(LOOKING_TOOLS),
+        model=model,
+        effort=effort,
+        max_turns=max_turns,
+        max_budget_usd=max_budget_usd,
+    )
+
+
+def _rules(rules: str, instructions: str) -> str:
+    return f"{rules}\n{instructions}".strip()
+
+
+def _servers(channel: "HumanChannel | None") -> dict[str, Any]:
+    return {} if channel is None else channel.mcp_servers()
