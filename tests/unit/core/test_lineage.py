@@ -209,12 +209,22 @@ from pathlib import Path
 from flower.core.lineage import Lineage
 run_dir, workspace, name = sys.argv[1:]
 lineage = Lineage.open(run_dir, workspace)
+woken = []
 for number in range(200):
-    lineage.remember(f"{name}-{number}", f"session-{number}")
+    lineage.remember(f"{name}-{number}", f"{name}-session-{number}")
+    if number % 4 == 0:
+        woken.append(lineage.bump())
+assert woken == sorted(set(woken)), woken
+assert lineage.notice is None, lineage.notice
 """
 
 
-def test_two_processes_that_write_at_once_lose_no_step_of_each_other(tmp_path: Path) -> None:
+def test_two_processes_that_write_at_once_lose_nothing_of_each_other(
+    lineage: Lineage, tmp_path: Path
+) -> None:
+    lineage.propose("before", FIRST)
+    lineage.propose("before", SECOND)
+    lineage.path.write_text(json.dumps(written(lineage) | {"later": {"a": 1}}))
     writers = [
         subprocess.Popen(
             [sys.executable, "-c", WRITER, str(tmp_path / "runs"), str(tmp_path), name],
@@ -225,4 +235,14 @@ def test_two_processes_that_write_at_once_lose_no_step_of_each_other(tmp_path: P
 
     assert [writer.wait(timeout=60) for writer in writers] == [0, 0]
 
-    assert len(Lineage.open(tmp_path / "runs", tmp_path).steps) == 400
+    steps = {
+        f"{name}-{number}": f"{name}-session-{number}" for name in ("one", "two") for number in range(200)
+    }
+    assert written(lineage) == {
+        "workspace": str(tmp_path),
+        "woke": 100,
+        "steps": {"before": FIRST, **steps},
+        "pending": {"before": SECOND},
+        "later": {"a": 1},
+    }
+    assert not list(lineage.path.parent.glob("*.tmp"))

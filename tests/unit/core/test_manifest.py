@@ -81,10 +81,15 @@ results = []
 for number in range(200):
     results.append(StepResult(f"step-{number}"))
     manifest.write(results)
+    results[-1].ok = True
+manifest.write(results)
+assert manifest.notice is None, manifest.notice
 """
 
 
-def test_two_processes_that_write_at_once_lose_no_row(tmp_path: Path) -> None:
+def test_two_processes_that_write_at_once_lose_and_double_no_row(tmp_path: Path) -> None:
+    of_a_newer_flower = {"run": "older", "step": "a", "a field nobody knows": [1]}
+    (tmp_path / "manifest.json").write_text(json.dumps([of_a_newer_flower]))
     writers = [
         subprocess.Popen(
             [sys.executable, "-c", WRITER, str(tmp_path), name],
@@ -95,4 +100,8 @@ def test_two_processes_that_write_at_once_lose_no_row(tmp_path: Path) -> None:
 
     assert [writer.wait(timeout=60) for writer in writers] == [0, 0]
 
-    assert len({(row["run"], row["step"]) for row in read_rows(tmp_path)}) == 400
+    rows = read_rows(tmp_path)
+    assert len(rows) == 401 and rows[0] == of_a_newer_flower
+    for run in ("one", "two"):
+        mine = [(row["step"], row["ok"]) for row in rows if row["run"] == run]
+        assert mine == [(f"step-{number}", True) for number in range(200)]
