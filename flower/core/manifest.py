@@ -44,7 +44,7 @@ class Manifest:
         mine = [result.row(self.run_id) for result in results]
         with locked(self.path):
             rows = self._rows_of_others() + mine
-            write_atomically(self.path, json.dumps(rows, ensure_ascii=False, indent=2).encode())
+            write_atomically(self.path, _encode(rows))
 
     def _rows_of_others(self) -> list[dict[str, Any]]:
         rows = _read(self.path)
@@ -56,6 +56,14 @@ class Manifest:
             )
             return []
         return [row for row in rows if row.get("run") != self.run_id]
+
+
+def _encode(rows: list[dict[str, Any]]) -> bytes:
+    try:
+        return msgspec.json.format(msgspec.json.encode(rows), indent=2)
+    except UnicodeEncodeError:
+        # A text that was cut in the middle of a character; a row without its last sign is better than none.
+        return json.dumps(rows, ensure_ascii=False, indent=2).encode(errors="replace")
 
 
 def _read(path: Path) -> list[dict[str, Any]] | None:

@@ -32,13 +32,6 @@ def _measure(module: str) -> Callable[[Report], None]:
     return lambda report: import_module(f"tests.bench.{module}").measure(report)
 
 
-def _store(report: Report) -> None:
-    from tests.bench.bench_store import main as measure
-
-    measure(["--quick"])
-    report.note("a tenth of the entries, one round; all of it: python tests/bench/bench_store.py")
-
-
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
         "status": Measure("A hundred folders at a glance (medians)", _measure("bench_status"), 60),
@@ -50,7 +43,8 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         ),
         "latency": Measure("From the daemon to the screen", _measure("bench_latency"), 60),
         "launcher": Measure("Starting a child (medians)", _measure("bench_launcher"), 40),
-        "store": Measure("sessions.db", _store, 90),
+        "manifest": Measure("manifest.json (medians)", _measure("bench_manifest"), 30),
+        "store": Measure("sessions.db", _measure("bench_store"), 120),
     }
 )
 

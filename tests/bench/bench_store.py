@@ -1,149 +1,62 @@
-"""What storing and feeding back transcripts costs, as ratios to the least that it could cost.
+"""What storing and feeding back transcripts costs, against the least that it could cost.
 
-``python tests/bench/bench_store.py [--quick]``. Each baseline is measured in the same run, on the same data, its
-rounds alternating with ours: appending against plain inserts of the same payloads, one transaction a batch, with
-the same pragmas; loading and pruning against ``json.loads`` of the same bytes.
+Appending is held against plain inserts of the same payloads, made beforehand, one transaction a batch, with the same
+pragmas: without a thread, a look for what is there already, times or a summary. Loading and pruning is held against
+``json.loads`` of the same bytes.
 """
 
-import argparse
 import asyncio
-import gc
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import time
-import tracemalloc
-import uuid
-from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from statistics import median
-from typing import Any
 
-from flower.stores.prune import PruningSessionStore
 from flower.stores.sqlite import SqliteSessionStore
+from tests.bench.clock import in_turns
+from tests.bench.long_transcript import KEY, Entry, transcript
+from tests.bench.report import Figure, Goal, Report, at_most_times
 
-Entry = dict[str, Any]
-
-_SESSION = "6d2f7448-081d-4be8-9530-1f141e448cb4"
-_KEY = {"project_key": "-home-u-project", "session_id": _SESSION}
-_FRAME = {
-    "isSidechain": False,
-    "userType": "external",
-    "entrypoint": "sdk-py",
-    "cwd": "/home/u/project",
-    "sessionId": _SESSION,
-    "version": "2.1.332",
-    "gitBranch": "main",
-    "timestamp": "2026-11-30T20:47:26.384Z",
-}
-_USAGE = {
-    "input_tokens": 10,
-    "cache_creation_input_tokens": 300,
-    "cache_read_input_tokens": 80_000,
-    "output_tokens": 120,
-    "service_tier": "standard",
-    "cache_creation": {"ephemeral_5m_input_tokens": 300, "ephemeral_1h_input_tokens": 0},
-}
-_COMMANDS = (
-    "git status --short",
-    "pytest -q tests/unit",
-    "ls -la src | head -20",
-    "make -j2",
-    "cat src/main.c",
-)
+ROOT = Path(__file__).resolve().parents[2]
+BATCHES = ((1, 1_000), (20, 8_000), (500, 20_000))  # entries a batch, and how many in all
+APPEND_ROUNDS = 3
+SIZES = ((20_000, 3), (200_000, 1))  # entries, and how often they are loaded
+GOAL = 3
+LINEAR = 1.25  # per entry, from the one size to the other
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description="Measure the session store.")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the entries, one round")
-    quick = parser.parse_args(arguments).quick
-    _print_appends(rounds=1 if quick else 5)
-    print()
-    _print_loads(sizes=(2_000, 20_000) if quick else (20_000, 200_000))
+def measure(report: Report) -> None:
+    for size, count in BATCHES:
+        _appends(report, size, count)
+    costs = [_loads(report, size, rounds) for size, rounds in SIZES]
+    for name, small, large in zip(("time", "memory"), *costs, strict=True):
+        growth = large / small
+        goal = Goal(f"<= {LINEAR}", growth <= LINEAR)
+        report.fact(f"growth of {name} per entry", f"{growth:.2f}", goal)
 
 
-def transcript(size: int) -> Iterator[Entry]:
-    """`size` entries like those of a long run: calls and results, refused and interrupted ones, errors of the API."""
-    parent: str | None = None
-    for number, (kind, fields) in zip(range(size), _told(), strict=False):
-        identity = str(uuid.UUID(int=number + 1))
-        yield {"parentUuid": parent, **_FRAME, "type": kind, "uuid": identity, **fields}
-        parent = identity
-
-
-def _told() -> Iterator[tuple[str, Entry]]:
-    yield "user", {"promptSource": "sdk", "message": {"role": "user", "content": "Please do it."}}
-    turn = 0
-    while True:
-        turn += 1
-        yield from _turn(turn)
-        if turn % 97 == 0:
-            yield "system", {"subtype": "api_error", "level": "error", "error": {"message": "overloaded"}}
-            yield (
-                "assistant",
-                {"isApiErrorMessage": True, **_said({"type": "text", "text": "API Error: 529"}, "error")},
-            )
-            yield "user", {"promptSource": "sdk", "message": {"role": "user", "content": "Go on."}}
-
-
-def _turn(turn: int) -> Iterator[tuple[str, Entry]]:
-    message, call = f"msg_{turn:012x}", f"toolu_{turn:020x}"
-    thought = "The next file should tell how that is done. " * 8
-    yield "assistant", _said({"type": "thinking", "thinking": thought, "signature": "c2ln" * 60}, message)
-    yield (
-        "assistant",
-        _said({"type": "text", "text": "Looking at the next part, then at its tests. " * 4}, message),
+def _appends(report: Report, size: int, count: int) -> None:
+    entries = list(transcript(count))
+    batches = [entries[at : at + size] for at in range(0, count, size)]
+    ours, plain = in_turns(APPEND_ROUNDS, partial(_append, batches), partial(_insert, batches))
+    report.row(
+        f"append, per entry, {size} a batch",
+        _microseconds(ours / count),
+        "plain inserts",
+        _microseconds(plain / count),
     )
-    command = {"command": _COMMANDS[turn % len(_COMMANDS)], "description": "Run it"}
-    yield "assistant", _said({"type": "tool_use", "id": call, "name": "Bash", "input": command}, message)
-    if turn % 101:  # the others were interrupted
-        yield "user", _denied(call) if turn % 50 == 0 else _done(call, turn)
-    reminder = "<total_tokens>900000 tokens left</total_tokens>"
-    yield (
-        "attachment",
-        {"attachment": {"type": "total_tokens_reminder", "text": reminder}, "renderedRole": "system"},
-    )
-
-
-def _said(block: Entry, message: str) -> Entry:
-    model = "claude-opus-5"
-    return {
-        "message": {"model": model, "id": message, "role": "assistant", "content": [block], "usage": _USAGE}
-    }
-
-
-def _done(call: str, turn: int) -> Entry:
-    output = f"line {turn} of what the command had to say\n" * (70 if turn % 4 == 0 else 12)
-    result = {"tool_use_id": call, "type": "tool_result", "content": output, "is_error": False}
-    account = {"stdout": output, "stderr": "", "interrupted": False}
-    return {"message": {"role": "user", "content": [result]}, "toolUseResult": account}
-
-
-def _denied(call: str) -> Entry:
-    reason = "PreToolUse:Bash hook error: dispatch it"
-    result = {"tool_use_id": call, "type": "tool_result", "content": reason, "is_error": True}
-    return {"message": {"role": "user", "content": [result]}, "toolDenialKind": "permission-rule"}
-
-
-# ---------------------------------------------------------------------- appending
-
-
-def _print_appends(rounds: int) -> None:
-    print(f"{'append, entries a batch':<28}{'store, entries/s':>18}{'plain inserts':>16}{'ratio':>8}")
-    for size, count in ((1, 1_000), (20, 8_000), (500, 20_000)):
-        entries = list(transcript(count))
-        batches = [entries[at : at + size] for at in range(0, count, size)]
-        ours, plain = _alternate(lambda b=batches: _append(b), lambda b=batches: _insert(b), rounds)  # type: ignore[misc]
-        print(f"{size:<28}{count / ours:>18,.0f}{count / plain:>16,.0f}{ours / plain:>8.2f}")
 
 
 def _append(batches: list[list[Entry]]) -> float:
     async def append_all(store: SqliteSessionStore) -> float:
-        await store.append({**_KEY, "session_id": "warm-up"}, batches[0])
+        await store.append({**KEY, "session_id": "warm-up"}, batches[0])
         start = time.perf_counter()
         for batch in batches:
-            await store.append(_KEY, batch)
+            await store.append(KEY, batch)
         return time.perf_counter() - start
 
     with tempfile.TemporaryDirectory() as folder:
@@ -155,7 +68,6 @@ def _append(batches: list[list[Entry]]) -> float:
 
 
 def _insert(batches: list[list[Entry]]) -> float:
-    """The same rows, without a thread, without looking for what is there already, without a summary."""
     payloads = [
         [(each["uuid"], json.dumps(each, separators=(",", ":"))) for each in batch] for batch in batches
     ]
@@ -170,7 +82,7 @@ def _insert(batches: list[list[Entry]]) -> float:
         connection.execute(
             "CREATE UNIQUE INDEX entries_uid ON entries (store_key, uid) WHERE uid IS NOT NULL"
         )
-        key, number = "/".join(_KEY.values()), 0
+        key, number = "/".join(KEY.values()), 0
         start = time.perf_counter()
         for batch in payloads:
             connection.execute("BEGIN IMMEDIATE")
@@ -183,69 +95,35 @@ def _insert(batches: list[list[Entry]]) -> float:
         return taken
 
 
-# ---------------------------------------------------------------------- loading
-
-
-def _print_loads(sizes: tuple[int, int]) -> None:
-    print(
-        f"{'load and prune, entries':<28}"
-        f"{'µs/entry':>10}{'parse':>8}{'ratio':>7}{'B/entry':>10}{'parse':>8}{'ratio':>7}"
-    )
-    seconds, peaks = [], []
-    for size in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            taken, parse, peak, parse_peak = _measured_load(Path(folder), size)
-        seconds.append(taken / size)
-        peaks.append(peak / size)
-        print(
-            f"{size:<28,}{taken / size * 1e6:>10.1f}{parse / size * 1e6:>8.1f}{taken / parse:>7.2f}"
-            f"{peak / size:>10,.0f}{parse_peak / size:>8,.0f}{peak / parse_peak:>7.2f}"
+def _loads(report: Report, size: int, rounds: int) -> tuple[float, float]:
+    """The seconds and bytes that an entry takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        _run("prepare", size, folder)
+        taken = in_turns(
+            rounds, partial(_cost, "store", size, folder), partial(_cost, "parse", size, folder), warm=False
         )
-    growth = f"time {seconds[1] / seconds[0]:.2f}, memory {peaks[1] / peaks[0]:.2f}"
-    print(f"growth per entry from {sizes[0]:,} to {sizes[1]:,} entries (1 is linear): {growth}")
+    seconds, memory, parse_seconds, parse_memory = (each / size for each in taken)
+    ours, theirs = _microseconds(seconds), _microseconds(parse_seconds)
+    peer = "json.loads of the same bytes"
+    report.row(f"load, per entry, of {size:,}", ours, peer, theirs, at_most_times(GOAL, ours, theirs))
+    ours, theirs = Figure(memory / 1024, "kB"), Figure(parse_memory / 1024, "kB")
+    report.row("  its memory", ours, peer, theirs, at_most_times(GOAL, ours, theirs))
+    return seconds, memory
 
 
-def _measured_load(folder: Path, size: int) -> tuple[float, float, int, int]:
-    lines = [json.dumps(entry, separators=(",", ":")).encode() for entry in transcript(size)]
-    store = PruningSessionStore(folder / "sessions.db", folder / "workspace")
-    try:
-        store.append_sync(_KEY, list(transcript(size)))
-        store.load_sync(_KEY)  # the files of trimmed results are written once
-        taken, parse = _alternate(
-            lambda: _timed(lambda: store.load_sync(_KEY)), lambda: _timed(lambda: _parse(lines)), 3
-        )
-        return taken, parse, _peak(lambda: store.load_sync(_KEY)), _peak(lambda: _parse(lines))
-    finally:
-        store.close()
+def _cost(work: str, size: int, folder: str) -> tuple[float, float]:
+    seconds, memory = _run(work, size, folder).split()
+    return float(seconds), float(memory)
 
 
-def _parse(lines: list[bytes]) -> list[Any]:
-    return [json.loads(line) for line in lines]
+def _run(work: str, size: int, folder: str) -> str:
+    # A process of its own, for memory that was once taken isn't given back.
+    command = [sys.executable, "-m", "tests.bench.loading", work, str(size), folder]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
 
 
-def _timed(work: Callable[[], object]) -> float:
-    gc.collect()
-    start = time.perf_counter()
-    kept = work()
-    taken = time.perf_counter() - start
-    del kept
-    return taken
-
-
-def _peak(work: Callable[[], object]) -> int:
-    gc.collect()
-    tracemalloc.start()
-    work()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
-
-
-def _alternate(ours: Callable[[], float], baseline: Callable[[], float], rounds: int) -> tuple[float, float]:
-    """The medians of both, in turns: what else the machine does at the time disturbs them alike."""
-    pairs = [(ours(), baseline()) for _ in range(rounds)]
-    return median(one for one, _ in pairs), median(other for _, other in pairs)
-
-
-if __name__ == "__main__":
-    main()
+def _microseconds(seconds: float) -> Figure:
+    return Figure(seconds * 1e6, "µs")

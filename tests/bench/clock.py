@@ -38,9 +38,9 @@ def no_limit() -> None:
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def in_turns(rounds: int, *works: Callable[[], float | tuple[float, ...]]) -> list[float]:
-    """The medians of what ``works`` return, one time or several. The first round warms up, and doesn't count."""
-    taken = [[each for work in works for each in _several(work())] for _ in range(rounds + 1)][1:]
+def in_turns(rounds: int, *works: Callable[[], float | tuple[float, ...]], warm: bool = True) -> list[float]:
+    """The medians of what ``works`` return, one time or several. With ``warm`` a round before doesn't count."""
+    taken = [[each for work in works for each in _several(work())] for _ in range(rounds + warm)][warm:]
     return [median(column) for column in zip(*taken, strict=True)]
 
 

@@ -25,6 +25,7 @@ from flowerctl.operate import main as operating
 from flowerd import main as daemon
 from flowerd.options import FLAGS, HONOURED
 from flowerd.states import MOVES, Move
+from tests.bench.__main__ import MEASURES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -220,6 +221,14 @@ def test_every_number_is_that_of_the_code() -> None:
     for what, value, where in rows(OPERATING, "what", "value"):
         number, _, unit = value.partition(" ")
         assert float(number) * units[unit] == constant(spans(where)[0]), what
+
+
+def test_every_measured_number_names_what_measures_it() -> None:
+    measured = rows(OPERATING, "measured", "ratio")
+
+    assert measured
+    for what, ratio, _, measure in measured:
+        assert float(ratio) > 0 and spans(measure)[0] in MEASURES, what
 
 
 def test_the_sentences_are_said_in_both_languages_as_they_stand() -> None:

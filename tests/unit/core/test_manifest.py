@@ -31,6 +31,12 @@ def test_the_file_is_an_array_that_a_person_can_read(tmp_path: Path) -> None:
     assert text.startswith("[\n  {\n") and "干活" in text
 
 
+def test_half_a_character_costs_no_row(tmp_path: Path) -> None:
+    Manifest(tmp_path, "a").write([StepResult("干活", text="cut off \ud83d")])
+
+    assert [row["text"] for row in read_rows(tmp_path)] == ["cut off ?"]
+
+
 def test_writing_again_replaces_ones_own_rows_only(tmp_path: Path) -> None:
     first, second = Manifest(tmp_path, "first"), Manifest(tmp_path, "second")
     first.write([StepResult("a")])
