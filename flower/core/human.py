@@ -216,11 +216,11 @@ class HumanChannel:
             self._complain(self._log.path, error)
             return []
 
-    def mcp_servers(self) -> dict[str, Any]:
-        """The tools ``mcp__human__ask`` and ``mcp__human__inbox``, as an `AgentSpec` takes them."""
+    def mcp_servers(self, *, inbox: bool = True) -> dict[str, Any]:
+        """The tools ``mcp__human__ask`` and, with ``inbox``, ``mcp__human__inbox``, as an `AgentSpec` takes them."""
         from flower.core.human_tools import human_server
 
-        return {"human": human_server(self)}
+        return {"human": human_server(self, inbox=inbox)}
 
     # A new question
 

@@ -29,11 +29,13 @@ _ASK_INPUT = {
 _INBOX_INPUT = {"type": "object", "properties": {}}
 
 
-def human_server(channel: "HumanChannel") -> Any:
+def human_server(channel: "HumanChannel", *, inbox: bool = True) -> Any:
     """The server named ``human``, whose tools speak to this channel."""
     from claude_agent_sdk import create_sdk_mcp_server
 
-    return create_sdk_mcp_server("human", tools=human_tools(channel))
+    # A session is offered every tool of its servers, whatever its list of tools says.
+    ask, mail = human_tools(channel)
+    return create_sdk_mcp_server("human", tools=[ask, mail] if inbox else [ask])
 
 
 def human_tools(channel: "HumanChannel") -> list[Any]:

@@ -80,7 +80,7 @@ def coordinator(
         max_budget_usd=max_budget_usd,
         permission_mode=permission_mode,
         agents=workers,
-        mcp_servers=_servers(channel),
+        mcp_servers={} if channel is None else channel.mcp_servers(),
         hooks=hooks,
         env=env or {},
         glance=glance,
@@ -143,7 +143,7 @@ def clarify(
         effort=effort,
         max_turns=max_turns,
         max_budget_usd=max_budget_usd,
-        mcp_servers=_servers(channel),
+        mcp_servers=channel.mcp_servers(inbox=False),
         workbench=False,
     )
 
@@ -168,7 +168,7 @@ def judge(
         effort=effort,
         max_turns=max_turns,
         max_budget_usd=max_budget_usd,
-        mcp_servers=_servers(channel),
+        mcp_servers=channel.mcp_servers(inbox=False),
         workbench=False,
     )
 
@@ -196,7 +196,3 @@ def oracle(
 
 def _rules(rules: str, instructions: str) -> str:
     return f"{rules}\n{instructions}".strip()
-
-
-def _servers(channel: "HumanChannel | None") -> dict[str, Any]:
-    return {} if channel is None else channel.mcp_servers()

@@ -1,0 +1,121 @@
+"""The step that asks: it goes on until the request is clear, and freezes what was settled into ``需求.md``."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from flower.core.agent import AgentSpec
+from flower.core.documents import Brief
+from flower.core.human import HumanChannel
+from flower.core.human_log import Entry
+from flower.core.result import StepResult
+from flower.core.roles import clarify
+from flower.workflow.base import Ctx, Prompt, Step
+from flower.workflow.frozen import freeze
+
+BRIEF_KEY = "_brief"
+MISSING_KEY = "_brief_missing"
+
+CLARIFY_RESUME = """\
+接着刚才那次没问完的需求确认继续 —— 不是重新开始。诉求、问过的、答过的都在你的上下文里。
+答过的就是定了的,别再问一遍;还没弄清的接着问。都清楚了,就给出那份四段的确认书。"""
+
+_SETTLED = """\
+(中断之前已经有结果的问题都在这里,你的上下文里可能缺最后一个。这些也别再问一遍。)
+{answers}"""
+
+_INCOMPLETE = """\
+确认书里这几段是空的:{missing}。接着补完 —— 不是重新开始,答过的别再问一遍。
+最后一条回复把四段完整地再写一遍,用「## 」标题,不要放进代码块。"""
+
+
+def clarify_step(
+    channel: HumanChannel,
+    *,
+    brief_path: Path | str,
+    prompt: Prompt,
+    name: str = "确认需求",
+    spec: AgentSpec | None = None,
+    instructions: str = "",
+    always_ask: bool = False,
+    on_fail: Literal["stop", "skip", "continue"] = "stop",
+    retries: int = 0,
+    **spec_kw: Any,
+) -> Step:
+    """A step that makes of the request in ``prompt`` a brief in ``brief_path``.
+
+    It is left out when a complete brief is there already (``always_ask`` asks all the same). Either way
+    ``ctx["_brief"]`` is the `Brief` and ``ctx[name]`` its text. A brief that lacks sections isn't written:
+    ``ctx["_brief_missing"]`` names them, and the session is told so as long as there are ``retries``. Killed
+    and continued, it goes on asking where it stood. ``spec`` replaces the role, else ``spec_kw`` goes to
+    `clarify`.
+    """
+    clarifying = _Clarifying(channel, Path(brief_path), name, always_ask)
+    return Step(
+        name,
+        spec or clarify(name, channel, instructions=instructions, **spec_kw),
+        prompt,
+        retries=retries,
+        gate=clarifying.settled,
+        on_fail=on_fail,
+        when=clarifying.needed,
+        on_reject=clarifying.incomplete,
+        resume_prompt=CLARIFY_RESUME,
+        reduce=clarifying.block,
+    )
+
+
+class _Clarifying:
+    def __init__(self, channel: HumanChannel, path: Path, name: str, always: bool) -> None:
+        self._channel = channel
+        self._path = path
+        self._name = name
+        self._always = always
+        self._brief = Brief()
+
+    def needed(self, ctx: Ctx) -> bool:
+        """Whether there is anything to ask; if not, what was settled before goes into the context."""
+        brief = None if self._always else Brief.load(self._path)
+        if brief is not None and brief.complete():
+            self._pour(brief, ctx)
+            ctx[self._name] = brief.prompt_block()
+            return False
+        self._recall(ctx)
+        return True
+
+    def settled(self, result: StepResult, ctx: Ctx) -> bool:
+        """Whether the answer is a whole brief; then it is frozen."""
+        brief = Brief.last_in(result.text)
+        if not brief.complete():
+            ctx[MISSING_KEY] = brief.missing()
+            return False
+        # What the person added while it was asking stands in the file already, and is theirs.
+        brief.additions = getattr(Brief.load(self._path), "additions", [])
+        freeze(brief, self._path, ctx)
+        self._pour(brief, ctx)
+        return True
+
+    def incomplete(self, result: StepResult, ctx: Ctx) -> str:
+        """What to tell a session whose brief lacks sections."""
+        return _INCOMPLETE.format(missing="、".join(ctx.get(MISSING_KEY, [])))
+
+    def block(self, result: StepResult) -> str:
+        return self._brief.prompt_block()
+
+    def _pour(self, brief: Brief, ctx: Ctx) -> None:
+        self._brief = ctx[BRIEF_KEY] = brief
+        ctx.pop(MISSING_KEY, None)
+
+    def _recall(self, ctx: Ctx) -> None:
+        """Give a continued session the answers that its transcript may lack; a new one has none to have."""
+        if self._name not in ctx.get("_inherited", {}):
+            self._channel.begin_chapter()
+            return
+        entries = self._channel.settled_before()
+        if entries:
+            # An answer is on disk before the agent has it: killed in between, only the log knows it.
+            ctx["_runtime"].keep(_SETTLED.format(answers="\n".join(map(_told, entries))))
+
+
+def _told(entry: Entry) -> str:
+    outcome = entry.answer if entry.state == "answered" else "(没有得到回答,自己判断)"
+    return f"- 问:{entry.question}\n  答:{outcome}"

@@ -1,0 +1,135 @@
+"""The guard of the goal: a step that says how the work will be judged, and a gate that has it judged.
+
+The judge is no step. Each round the gate sends a new one, which knows the goal and nothing of the work's history:
+who has watched the trouble finds excuses for it. What it says at the very end counts, and nothing else.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from flower.core.agent import AgentSpec
+from flower.core.documents import Goal, Verdict
+from flower.core.human import HumanChannel
+from flower.core.result import StepResult
+from flower.core.roles import judge
+from flower.workflow.base import Ctx, Step
+from flower.workflow.judging import ROUND_KEY, VERDICT_KEY, Judging
+from flower.workflow.setting import GOAL_KEY, SETTER, is_outdated, pour, setting_prompt
+
+__all__ = ["GOAL_KEY", "ROUND_KEY", "VERDICT_KEY", "goal_step", "with_goal"]
+
+_INCOMPLETE = """\
+还缺:{missing}。接着补完,最后一条回复把「# 目标」和「# 判定清单」两段完整地再写一遍,不要放进代码块。"""
+
+
+def goal_step(
+    channel: HumanChannel,
+    *,
+    goal_path: Path | str,
+    brief_key: str = "确认需求",
+    name: str = "设定目标",
+    spec: AgentSpec | None = None,
+    instructions: str = "",
+    always_set: bool = False,
+    on_fail: Literal["stop", "skip", "continue"] = "stop",
+    retries: int = 0,
+    **spec_kw: Any,
+) -> Step:
+    """A step that makes of the brief in ``ctx[brief_key]`` a goal and its checks in ``goal_path``.
+
+    It is left out when a complete goal is there already, unless ``always_set``, or unless the person has added
+    to the brief (the channel's ``amend_path``) since. Either way ``ctx["_goal"]`` is the `Goal` and ``ctx[name]``
+    its text. Checks that can't be verified here are told to the person at once, and stop nothing. ``spec``
+    replaces the role, else ``spec_kw`` (``can_run`` too) goes to `judge`.
+    """
+    setting = _Setting(channel, Path(goal_path), name, always_set)
+    rules = f"{SETTER}\n{instructions}".strip()
+
+    def prompt(ctx: Ctx) -> str:
+        return setting_prompt(ctx.get(brief_key), None)
+
+    return Step(
+        name,
+        spec or judge(name, channel, instructions=rules, **spec_kw),
+        prompt,
+        retries=retries,
+        gate=setting.settled,
+        on_fail=on_fail,
+        when=setting.needed,
+        on_reject=setting.incomplete,
+        reduce=setting.block,
+    )
+
+
+def with_goal(
+    step: Step,
+    channel: HumanChannel,
+    *,
+    goal_path: Path | str,
+    spec: AgentSpec | None = None,
+    rounds: int = 3,
+    instructions: str = "",
+    can_run: bool = False,
+    name: str | None = None,
+    **spec_kw: Any,
+) -> Step:
+    """The step, done over in its session until a judge sees that the goal is achieved, ``rounds`` times at most.
+
+    Only ``retries``, ``gate`` and ``on_reject`` are replaced. Each round is judged in a session of its own,
+    called ``<name>#<round>`` (``name`` is ``<step>·判定`` by default). What the person added to the brief
+    meanwhile joins the checks first. An unclear verdict never passes. When the goal is out of reach, the person is
+    asked; with nobody there the step ends, whatever rounds are left. ``spec`` replaces the judge's role, else
+    ``instructions``, ``can_run`` and ``spec_kw`` go to `judge`.
+    """
+    judging = Judging(
+        channel,
+        Path(goal_path),
+        step.name,
+        name or f"{step.name}·判定",
+        spec,
+        instructions,
+        {**spec_kw, "can_run": can_run},
+    )
+    return replace(
+        step, retries=max(0, rounds - 1), gate=judging.passes, on_reject=lambda _, ctx: _feedback(ctx)
+    )
+
+
+class _Setting:
+    def __init__(self, channel: HumanChannel, path: Path, name: str, always: bool) -> None:
+        self._channel = channel
+        self._path = path
+        self._name = name
+        self._always = always
+        self._goal = Goal()
+
+    def needed(self, ctx: Ctx) -> bool:
+        """Whether there is anything to set; if not, what was set before goes into the context."""
+        goal = None if self._always else Goal.load(self._path)
+        if goal is None or not goal.complete() or is_outdated(self._path, self._channel.amend_path):
+            return True
+        self._goal = ctx[GOAL_KEY] = goal
+        ctx[self._name] = goal.prompt_block()
+        return False
+
+    def settled(self, result: StepResult, ctx: Ctx) -> bool:
+        """Whether the answer is a whole goal; then it is frozen."""
+        goal = Goal.last_in(result.text)
+        if not goal.complete():
+            self._goal = goal
+            return False
+        self._goal = goal
+        pour(goal, self._path, ctx)
+        return True
+
+    def incomplete(self, result: StepResult, ctx: Ctx) -> str:
+        return _INCOMPLETE.format(missing="、".join(self._goal.missing()))
+
+    def block(self, result: StepResult) -> str:
+        return self._goal.prompt_block()
+
+
+def _feedback(ctx: Ctx) -> str:
+    verdict = ctx.get(VERDICT_KEY)
+    return verdict.feedback() if isinstance(verdict, Verdict) else ""
