@@ -4,7 +4,8 @@ What the CLI makes of ``isolation="worktree"`` in an ``Agent`` call, measured: a
 ``.claude/worktrees/agent-<id>`` of the repository, on a branch ``worktree-agent-<id>``, as the worker's current
 folder. What isn't committed isn't in it. The worker's Write and Edit are refused for files of the shared tree, its
 commands are not. A tree without changes is removed with its branch when the worker ends; one with changes stays,
-and merging it is up to whoever asked. Outside of a repository, or before its first commit, the ``Agent`` call fails.
+and merging it is up to whoever asked. That of a worker that was cut off stays as well, locked. Outside of a
+repository, or before its first commit, the ``Agent`` call fails.
 """
 
 import subprocess
