@@ -26,15 +26,23 @@ if TYPE_CHECKING:
     from flower.core.guards import wants_isolation as wants_isolation
     from flower.core.guards import whitelist_guard as whitelist_guard
     from flower.core.guards import workbench_hooks as workbench_hooks
+    from flower.core.human import Ask as Ask
+    from flower.core.human import HumanChannel as HumanChannel
     from flower.core.lineage import Lineage as Lineage
     from flower.core.resilience import Resilience as Resilience
     from flower.core.resilience import classify as classify
     from flower.core.resilience import endpoint as endpoint
     from flower.core.resilience import reachable as reachable
     from flower.core.result import StepResult as StepResult
+    from flower.core.roles import CLARIFIER_RULES as CLARIFIER_RULES
     from flower.core.roles import COORDINATOR_RULES as COORDINATOR_RULES
+    from flower.core.roles import JUDGE_RULES as JUDGE_RULES
+    from flower.core.roles import ORACLE_RULES as ORACLE_RULES
     from flower.core.roles import WORKER_RULES as WORKER_RULES
+    from flower.core.roles import clarify as clarify
     from flower.core.roles import coordinator as coordinator
+    from flower.core.roles import judge as judge
+    from flower.core.roles import oracle as oracle
     from flower.core.roles import worker as worker
     from flower.core.runtime import Runtime as Runtime
     from flower.core.workbench import Workbench as Workbench
@@ -49,6 +57,15 @@ if TYPE_CHECKING:
     from flower.workflow.base import Step as Step
     from flower.workflow.base import StepAbort as StepAbort
     from flower.workflow.base import Workflow as Workflow
+    from flower.workflow.clarify import BRIEF_KEY as BRIEF_KEY
+    from flower.workflow.clarify import CLARIFY_RESUME as CLARIFY_RESUME
+    from flower.workflow.clarify import MISSING_KEY as MISSING_KEY
+    from flower.workflow.clarify import clarify_step as clarify_step
+    from flower.workflow.goal import GOAL_KEY as GOAL_KEY
+    from flower.workflow.goal import ROUND_KEY as ROUND_KEY
+    from flower.workflow.goal import VERDICT_KEY as VERDICT_KEY
+    from flower.workflow.goal import goal_step as goal_step
+    from flower.workflow.goal import with_goal as with_goal
     from flower.workflow.starter import starter_flow as starter_flow
     from flower.workflow.starter import wake_state as wake_state
 
@@ -69,10 +86,22 @@ _HOMES = {
         "whitelist_guard",
         "workbench_hooks",
     ),
+    "flower.core.human": ("Ask", "HumanChannel"),
     "flower.core.lineage": ("Lineage",),
     "flower.core.resilience": ("Resilience", "classify", "endpoint", "reachable"),
     "flower.core.result": ("StepResult",),
-    "flower.core.roles": ("COORDINATOR_RULES", "WORKER_RULES", "coordinator", "worker"),
+    "flower.core.roles": (
+        "CLARIFIER_RULES",
+        "COORDINATOR_RULES",
+        "JUDGE_RULES",
+        "ORACLE_RULES",
+        "WORKER_RULES",
+        "clarify",
+        "coordinator",
+        "judge",
+        "oracle",
+        "worker",
+    ),
     "flower.core.runtime": ("Runtime",),
     "flower.core.workbench": ("Workbench",),
     "flower.stores.expire": ("EphemeralPolicy", "is_ephemeral"),
@@ -80,6 +109,8 @@ _HOMES = {
     "flower.stores.sqlite": ("SqliteSessionStore",),
     "flower.stores.trim": ("TrimPolicy", "TrimmingSessionStore", "trim_report"),
     "flower.workflow.base": ("Step", "StepAbort", "Workflow"),
+    "flower.workflow.clarify": ("BRIEF_KEY", "CLARIFY_RESUME", "MISSING_KEY", "clarify_step"),
+    "flower.workflow.goal": ("GOAL_KEY", "ROUND_KEY", "VERDICT_KEY", "goal_step", "with_goal"),
     "flower.workflow.starter": ("starter_flow", "wake_state"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -4,6 +4,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from flower.core.agent import AgentSpec, PermissionMode
+from flower.core.guards import isolated
 from flower.core.human_tools import ASK_TOOL, INBOX_TOOL
 from flower.core.rules import (
     CLARIFIER_RULES,
@@ -99,14 +100,16 @@ def worker(
     permission_mode: PermissionMode | None = None,
     skills: list[str] | None = None,
     discipline: bool = True,
+    isolate: bool = False,
 ) -> "AgentDefinition":
     """Someone who does the work: an agent that a coordinator can dispatch.
 
     ``discipline`` adds the rules of reporting to ``prompt``. ``tools`` of None are all of `WORKER_TOOLS`.
+    ``isolate`` gives each one that is dispatched a working tree of its own (`flower.isolated`).
     """
     from claude_agent_sdk import AgentDefinition
 
-    return AgentDefinition(
+    agent = AgentDefinition(
         description=description,
         prompt=f"{prompt}\n\n{WORKER_RULES}" if discipline else prompt,
         tools=list(WORKER_TOOLS if tools is None else tools),
@@ -116,6 +119,7 @@ def worker(
         permissionMode=permission_mode,
         skills=skills,
     )
+    return isolated(agent, isolate)
 
 
 def clarify(

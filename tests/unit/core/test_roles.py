@@ -3,6 +3,7 @@
 import pytest
 
 from flower.core import roles
+from flower.core.guards import wants_isolation
 from flower.core.human import HumanChannel
 from flower.core.roles import clarify, coordinator, judge, oracle, worker
 
@@ -71,6 +72,7 @@ def test_a_worker_reports_in_four_parts_unless_told_otherwise() -> None:
         "inherit",
     )
     assert worker("writes", "write", discipline=False).prompt == "write"
+    assert wants_isolation(worker("writes", "write", isolate=True)) and not wants_isolation(made)
 
 
 @pytest.mark.parametrize(
