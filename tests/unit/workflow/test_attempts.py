@@ -65,12 +65,13 @@ async def test_gate_and_rejection_and_condition_may_be_coroutines(folder: Folder
 
 
 async def test_what_a_gate_rejects_did_not_end_well_and_the_row_says_so(folder: Folder) -> None:
-    await folder.run(step(retries=1, gate=Gate(False, True)))
+    ctx = await folder.run(step(retries=1, gate=Gate(False, False)))
 
     assert [(row["step"], row["ok"], row["error"]) for row in folder.rows] == [
         ("干活", False, "rejected"),
-        ("干活#retry1", True, None),
+        ("干活#retry1", False, "rejected"),
     ]
+    assert ctx["_failed_at"] == "干活" and "干活" not in ctx
 
 
 # ---------------------------------------------------------------- another attempt
