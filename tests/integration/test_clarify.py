@@ -12,7 +12,7 @@ from flower.core.human import TIMEOUT, HumanChannel
 from flower.core.human_log import QuestionLog
 from flower.rehearsal import Call, Rehearsal, Role, Scene, Script, Turn
 from flower.workflow.clarify import clarify_step
-from tests.support.processes import Spawned, wait_until
+from tests.support.processes import Spawned, eventually, wait_until
 from tests.support.runs import environment, lineage, rows, script_environment, stored, told
 
 BRIEF = """\
@@ -191,7 +191,7 @@ async def test_an_interrupt_leaves_the_question_open_for_the_agent_to_come_back_
         ask = await here.channel.next_ask(30)
         assert ask is not None
         here.runtime.interrupt("先等等")
-        await asyncio.to_thread(model.wait_for, lambda request: request.number == 2, 30)
+        await eventually(lambda: [event.kind for event in here.events].count("tool_call") == 2, timeout=30)
         assert here.channel.answer(ask.id, "Python")
         await running
 

@@ -182,7 +182,7 @@ async def test_an_interrupted_agent_finds_its_question_as_it_left_it() -> None:
     assert [ask.id for ask in channel.pending()] == ["q1"], "asked once, whatever became of the agent"
     channel.answer("q1", "红")
 
-    assert (await again).answer == "红" and len(channel.asks) == 1
+    assert (await asyncio.wait_for(again, 5)).answer == "红" and len(channel.asks) == 1
 
 
 async def test_an_answer_to_an_interrupted_agent_goes_to_its_inbox_and_is_not_asked_for_again() -> None:
