@@ -209,8 +209,8 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "left_to_wait": ("{reason} · 还有 {time}", "{reason} · {time} left"),
         "login_refused": (
             "凭证被拒了({reason})。重新登录或者换好 key,它就自己接着跑;也可以再敲一次 flower。",
-            "the credentials were refused ({reason}). Log in again or give another key, and it goes on by itself; "
-            "so does `flower`.",
+            "the credentials were refused ({reason}). Log in again or give another key: it then goes on by itself, "
+            "or when you run `flower`.",
         ),
         # -- flags
         "not_yet": ("flower {word} 这一版还没有。", "flower {word} is not in this version."),

@@ -49,8 +49,8 @@ class Conversation:
     ) -> None:
         self.place = place
         self.status: WorkspaceStatus | None = None
-        self.since = 0.0  # that the workspace stands as it does, in epoch seconds
-        self.overloaded_since: float | None = None
+        self.since = 0.0  # in epoch seconds: it has waited, or stood as it does, since then
+        self.overloaded = False
         self.on_hold = False
         self.connected = False
         self.when_connected: Callable[[], None] = lambda: None
@@ -231,13 +231,13 @@ class Conversation:
     def _note(self, event: EventRecord) -> None:
         match event.kind:
             case "run_started":
-                self._ended = self.overloaded_since = None
+                self._ended, self.overloaded = None, False
                 self._hold_ends()
             case "run_ended":
-                self._ended, self.overloaded_since = event, None
+                self._ended, self.overloaded = event, False
                 self._hold_ends()
             case "retry" if "waiting" in event.payload:
-                self.overloaded_since = event.at if event.payload["waiting"] == "overload" else None
+                self.overloaded, self.since = event.payload["waiting"] == "overload", event.at
             case "interrupted":
                 self._hold_awaited, self.on_hold = False, True
             case "resumed":

@@ -77,10 +77,13 @@ class Dialogue:
         if status.state is State.LIMITED and status.until:
             reason = self._texts("state_limited", until=clock(status.until))
             return self._texts("left_to_wait", reason=reason, time=duration(status.until - now))
-        name, since = _WAITING.get(status.state, ""), self._conversation.since
-        if status.state is State.RUNNING and self._conversation.overloaded_since is not None:
-            name, since = "state_overloaded", self._conversation.overloaded_since
-        return self._texts("waited", reason=self._texts(name), time=duration(now - since)) if name else ""
+        name = _WAITING.get(status.state, "")
+        if status.state is State.RUNNING and self._conversation.overloaded:
+            name = "state_overloaded"
+        if not name:
+            return ""
+        waited = duration(now - self._conversation.since)
+        return self._texts("waited", reason=self._texts(name), time=waited)
 
     def line(self, typed: str) -> None:
         """A line was typed, Enter included."""

@@ -124,9 +124,10 @@ def _gutter(event: EventRecord) -> str:
 
 def _result(event: EventRecord, view: View) -> Lines:
     if event.payload.get("is_error"):
-        if view.interrupted and not view.verbose:
-            return ()  # that it broke off was asked for, and said
         reason = str(event.payload.get("error") or event.text)
+        known = view.interrupted or view.waiting or reason.strip() == view.error
+        if known and not view.verbose:
+            return ()  # that it broke off was asked for, or why has been said
         return said("x", view.texts("turn_failed", reason=reason), view, Style.BAD)
     facts = [
         view.texts("turns", count=int(number(event.payload.get("num_turns")))),
@@ -252,6 +253,12 @@ def _notice(event: EventRecord, view: View) -> Lines:
     return said("!", str(event.payload.get(view.texts.language) or event.text), view, Style.WARN)
 
 
+def _error(event: EventRecord, view: View) -> Lines:
+    if view.waiting and not view.verbose:
+        return ()  # what it waits for has been said, and this is the same again
+    return said("x", event.text, view, Style.BAD) if event.text else ()
+
+
 def _task(event: EventRecord, view: View) -> Lines:
     ended = event.payload.get("kind") == "TaskNotificationMessage"
     return said("#", event.text, view, Style.DIM) if event.text and (ended or view.verbose) else ()
@@ -279,7 +286,7 @@ _RENDERERS: Final[Mapping[str, Callable[[EventRecord, View], Lines]]] = MappingP
         "unknown": _verbosely("-"),
         "reset": _behind("#"),
         "result": _result,
-        "error": _behind("x", Style.BAD),
+        "error": _error,
         "retry": _retry,
         "handoff": _handoff,
         "ask": _ask,

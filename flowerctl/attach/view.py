@@ -11,7 +11,8 @@ class View:
     """``started_at`` is epoch seconds, ``spent`` (dollars) what the daemon counts in all, ``level`` (tokens) the
     context as last shown.
 
-    ``interrupted`` says that a person broke the turn off, ``waiting`` that the run waits for something.
+    ``interrupted`` says that a person broke the turn off, ``waiting`` that the run waits for something, ``error`` what
+    the last error of this turn said.
     """
 
     texts: Texts
@@ -24,6 +25,7 @@ class View:
     manifest: str = ""
     interrupted: bool = False
     waiting: bool = False
+    error: str = ""
 
     def elapsed(self, event: EventRecord) -> float:
         """Seconds from the start of the run to ``event``; 0 when the start wasn't seen."""
@@ -38,7 +40,9 @@ def advance(view: View, event: EventRecord) -> View:
             view, started_at=event.at, level=0, rehearsing=rehearsing, interrupted=False, waiting=False
         )
     if event.kind == "result":
-        return replace(view, interrupted=view.interrupted and event.payload.get("is_error") is True)
+        return replace(view, interrupted=view.interrupted and event.payload.get("is_error") is True, error="")
+    if event.kind == "error":
+        return replace(view, error=event.text.strip())
     if event.kind in ("interrupted", "interrupt"):
         return replace(view, interrupted=True)
     if event.kind == "retry" and "waiting" in event.payload:

@@ -561,6 +561,18 @@ async def test_an_outage_is_said_for_as_long_as_it_lasts_and_the_time_runs() -> 
     assert talk.dialogue.waiting_for() == ""
 
 
+async def test_who_comes_later_is_told_since_when_it_waits() -> None:
+    talk = Talk()
+    talk.now = 160.0
+    await talk.connect(standing(State.OFFLINE, updated_at=150.0).status)
+    lost = EventRecord(seq=1, at=100.0, kind="retry", text="不可达", payload={"waiting": "network"})
+    tries = EventRecord(seq=2, at=150.0, kind="retry", payload={"attempt": 5})
+
+    await talk.hear(Snapshot(generation="g1", last_seq=2, events=(lost, tries)))
+
+    await eventually(lambda: talk.dialogue.waiting_for() == "断网了,等它回来 · 已等 1:00")
+
+
 async def test_a_limit_says_until_when_and_how_long_that_still_is() -> None:
     talk = Talk()
     await talk.connect()

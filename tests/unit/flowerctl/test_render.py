@@ -44,6 +44,14 @@ def shown(event: EventRecord, **view: Any) -> list[str]:
     return [line.text for line in render(event, given_view)]
 
 
+def in_a_row(*events: EventRecord) -> list[str]:
+    view, lines = View(texts=Texts("zh"), width=80), []
+    for event in events:
+        lines += [line.text for line in render(event, view)]
+        view = advance(view, event)
+    return lines
+
+
 def test_a_step_that_goes_on_is_one_rule_with_its_wake() -> None:
     step = an_event("step", "干活", index=3, total=3, resumed=True, woke=3)
 
@@ -163,16 +171,29 @@ def test_a_wait_is_one_line_when_it_begins_and_one_when_it_ends() -> None:
         an_event("retry", "a:443 恢复,继续", waiting=None),
         tries[0],
     ]
-    view, lines = View(texts=Texts("zh"), width=80), []
-    for event in events:
-        lines += [line.text for line in render(event, view)]
-        view = advance(view, event)
 
-    assert lines == [
+    assert in_a_row(*events) == [
         "  ~ a:443 不可达,等待恢复",
         "  ~ a:443 恢复,继续",
         "  ~ 第 1/10 次重试,4 秒后(0)",
     ]
+
+
+def test_a_try_that_fails_during_a_wait_is_no_news() -> None:
+    overload = an_event("retry", "服务端忙不过来", waiting="overload")
+    failed = (an_event("error", "API Error: 529"), an_event("result", is_error=True, error="API Error: 529"))
+
+    assert in_a_row(overload, *failed, *failed) == ["  ~ 服务端忙不过来"]
+
+
+def test_what_a_turn_failed_of_is_said_once() -> None:
+    said, failed = (
+        an_event("error", "API Error: 400"),
+        an_event("result", is_error=True, error="API Error: 400"),
+    )
+
+    assert in_a_row(said, failed) == ["  x API Error: 400"]
+    assert in_a_row(said, failed, failed)[1:] == ["  x 这一轮没跑完:API Error: 400"]
 
 
 def test_words_that_reached_nobody_are_shown_at_the_end() -> None:
