@@ -1,13 +1,15 @@
 """What lies on the workbench is found, told of and indexed, whatever it is called and made of."""
 
-import multiprocessing
 import os
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from flower import Workbench
+from flower.core.durable import locked
 
 INDEX = """\
 # 工作台索引
@@ -230,23 +232,33 @@ def test_a_linked_index_is_replaced_and_what_it_led_to_is_left_alone(workbench: 
     assert not workbench.index_path.is_symlink()
 
 
-def _refresh_often(workspace: Path, own: str) -> None:
-    workbench = Workbench(workspace)
-    for number in range(20):
-        (workbench.notes / f"{own}-{number}.md").write_text("# x")
-        workbench.refresh()
-
-
 def test_refreshes_at_the_same_time_leave_a_whole_index_of_everything(workbench: Workbench) -> None:
-    # Processes of their own: that is how two runs in one folder meet.
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_refresh_often, args=(workbench.workspace, own)) for own in ("a", "b")]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join(60)
+    # Each has its own, as two runs in one folder have; hooks refresh in threads.
+    together = threading.Barrier(4)
 
-    assert [writer.exitcode for writer in writers] == [0, 0]
-    assert workbench.index_path.read_text(encoding="utf-8") == workbench.refresh()
-    assert "## 决策记录(40)" in workbench.refresh()
+    def refresh_often(own: str) -> list[str]:
+        bench, missed = Workbench(workbench.workspace), []
+        for number in range(25):
+            (bench.notes / f"{own}-{number}.md").write_text("# x")
+            together.wait(30)
+            bench.refresh()
+            together.wait(30)
+            written = bench.index_path.read_text(encoding="utf-8")
+            missed += [each for each in "abcd" if f"{each}-{number}.md" not in written]
+            together.wait(30)
+        return [*missed, *filter(None, [bench.notice and bench.notice.en])]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(refresh_often, "abcd")) == [[], [], [], []]
+
     assert not list(workbench.root.glob("*.tmp"))
+
+
+def test_a_refresh_that_waits_for_another_sees_what_came_meanwhile(workbench: Workbench) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with locked(workbench.index_path):
+            waiting = pool.submit(workbench.refresh)
+            (workbench.notes / "late.md").write_text("# came late")
+        index = waiting.result(30)
+
+    assert "came late" in index
