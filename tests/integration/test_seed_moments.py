@@ -120,7 +120,8 @@ async def test_a_subagents_transcript_is_stored_apart_below_its_session(tmp_path
         run = runtime(tmp_path, model)
         flow = starter_flow("写个脚本", workspace=tmp_path / "work", run_dir=tmp_path / "runs")
         ctx = await flow.run(run)
-        main = f"{run.project_key}/{ctx['_sessions']['干活']}"
+        session = ctx["_sessions"]["干活"]
+        main = f"{run.project_key}/{session}"
         run.close()
 
     with sqlite3.connect(tmp_path / "runs" / "sessions.db") as database:
@@ -128,4 +129,5 @@ async def test_a_subagents_transcript_is_stored_apart_below_its_session(tmp_path
     database.close()
     assert keys[0] == main
     assert len(keys) == 3 and all(key.startswith(f"{main}/subagents/agent-") for key in keys[1:])
+    assert not [entry for entry in stored(tmp_path / "runs", session) if entry.get("isSidechain")]
     assert (tmp_path / "work" / "one.txt").exists()
