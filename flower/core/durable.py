@@ -1,7 +1,9 @@
 """Files that survive: replaced whole or not at all, merged under a lock, never lost because they can't be read."""
 
 import contextlib
+import itertools
 import os
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +13,17 @@ try:
 except ImportError:  # Windows: one process a folder is then up to the person
     fcntl = None  # type: ignore[assignment]
 
+_numbers = itertools.count()
+_held = threading.local()
+
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace ``path`` by ``content``: after a crash at any point there is the old file or the new one.
 
     The file is private to the user (0600). Raises `OSError`.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    # Another thread, or a signal's handler in the middle of this write, may write the same file.
+    temporary = path.with_name(f"{path.name}.{os.getpid()}-{next(_numbers)}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -35,15 +41,23 @@ def write_atomically(path: Path, content: bytes) -> None:
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock that goes with ``path`` (a file of its own beside it, for ``path`` itself is replaced).
 
-    Waits for as long as another process holds it, which is one read and one write of a small file.
-    Raises `OSError` when the lock file can't be made.
+    Waits for as long as another process or thread holds it, which is one read and one write of a small file.
+    Who holds it already goes straight on. Raises `OSError` when the lock file can't be made.
     """
+    mine: set[str] = _held.__dict__.setdefault("paths", set())
+    name = os.path.abspath(path)
+    if name in mine:
+        # A signal's handler, in the middle of this thread's own write: it would wait for itself.
+        yield
+        return
     descriptor = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         if fcntl is not None:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
+        mine.add(name)
         yield
     finally:
+        mine.discard(name)
         os.close(descriptor)
 
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from flower.core.manifest import Manifest, new_run_id, read_rows
 from flower.core.result import StepResult
 
@@ -111,3 +113,42 @@ def test_two_processes_that_write_at_once_lose_and_double_no_row(tmp_path: Path)
     for run in ("one", "two"):
         mine = [(row["step"], row["ok"]) for row in rows if row["run"] == run]
         assert mine == [(f"step-{number}", True) for number in range(200)]
+
+
+INTERRUPTED = """
+import os, signal, sys
+from pathlib import Path
+from flower.core.manifest import Manifest
+from flower.core.result import StepResult
+
+manifest, fsync = Manifest(Path(sys.argv[1]), "a"), os.fsync
+
+def write_what_is_in_flight(*_):
+    manifest.write([StepResult("done", ok=True), StepResult("in flight", error="killed-by-signal")])
+    if sys.argv[2] == "ends":
+        os._exit(0)
+
+def signal_in_the_middle(descriptor):
+    os.fsync = fsync
+    os.kill(os.getpid(), signal.SIGTERM)
+    fsync(descriptor)
+
+signal.signal(signal.SIGTERM, write_what_is_in_flight)
+os.fsync = signal_in_the_middle
+manifest.write([StepResult("done", ok=True)])
+"""
+
+
+@pytest.mark.parametrize(("handler", "steps"), [("ends", ["done", "in flight"]), ("goes on", ["done"])])
+def test_a_signals_handler_can_write_in_the_middle_of_a_write(
+    tmp_path: Path, handler: str, steps: list[str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, tmp_path, handler],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        timeout=20,
+        check=False,
+    )
+
+    assert done.returncode == 0
+    assert [row["step"] for row in json.loads((tmp_path / "manifest.json").read_text())] == steps
