@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from flower import Event, Runtime, Step, Workflow
-from flower.rehearsal import Rehearsal, Script, Turn
+from flower import Event, Resilience, Runtime, Step, Workflow
+from flower.rehearsal import Fault, Rehearsal, Script, Turn
 from tests.support.processes import eventually
 from tests.support.runs import bash, environment, handy, lineage, play, rows, slow_once, told
 
@@ -172,16 +172,53 @@ async def test_two_interrupts_and_a_stop_at_the_same_moment_end_the_run_at_once(
     assert rows(work.folder / "runs")[0]["error"] == "stopped-by-human"
 
 
+async def test_an_interrupt_from_another_thread_keeps_the_session_and_is_no_attempt(begin) -> None:  # type: ignore[no-untyped-def]
+    work = await begin()
+    session = lineage(work.folder / "runs")["steps"]["干活"]
+
+    await asyncio.to_thread(work.runtime.interrupt, "from elsewhere")
+    await work.run
+
+    (row,) = rows(work.folder / "runs")
+    assert (row["ok"], row["attempts"], row["errors"], row["session_id"]) == (True, 1, [], session)
+    assert "from elsewhere" in told(work.model.requests[-1])
+
+
+async def test_nobody_listens_for_a_session_any_more_when_a_run_is_over(tmp_path: Path) -> None:
+    with Rehearsal(play(Turn(text="fine"), again=True)) as model:
+        runtime = Runtime(workspace=tmp_path / "w", run_dir=tmp_path / "r", environment=environment(model))
+        await Workflow([Step("干活", handy(), "work")]).run(runtime)
+        assert runtime.on_session is None
+        before = lineage(tmp_path / "r")
+
+        await runtime.run(handy(), "a session of nobody's")
+        runtime.close()
+
+    assert lineage(tmp_path / "r") == before
+
+
 async def test_what_a_subscriber_raises_changes_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(event: Event) -> None:
         raise RuntimeError("a broken screen")
 
-    with Rehearsal(play(Turn(text="fine"))) as model:
-        runtime = Runtime(workspace=tmp_path / "w", run_dir=tmp_path / "r", environment=environment(model))
+    script = play(
+        Turn(text="first", calls=[bash("echo one > one.txt")]),
+        Turn(text="second", faults=[Fault(status=500)], calls=[bash("echo two > two.txt")]),
+        Turn(text="fine"),
+    )
+    with Rehearsal(script) as model:
+        runtime = Runtime(
+            workspace=tmp_path / "w",
+            run_dir=tmp_path / "r",
+            environment=environment(model, CLAUDE_CODE_MAX_RETRIES="0"),
+            resilience=Resilience(base_delay=0.1, max_delay=0.1),
+        )
         result = await runtime.run(handy(), "go", on_event=fail)
         runtime.close()
 
-    assert result.ok and result.text == "fine"
+    assert result.ok and result.attempts == 2 and result.text.endswith("fine")
+    for kind in ("system", "text", "tool_call", "tool_result", "error", "retry", "result"):
+        assert f"a subscriber failed on an event of kind {kind}" in caplog.text
     assert "a broken screen" in caplog.text
