@@ -3,9 +3,11 @@
 import asyncio
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,17 @@ async def main():
 asyncio.run(main())
 """
 
+OWN_HANDLER = SCRIPT.replace(
+    "    await Workflow",
+    """
+    import os, signal
+    def go_down(*_):
+        rt.rescue("going down")
+        os._exit(3)
+    signal.signal(signal.SIGTERM, go_down)
+    await Workflow""",
+)
+
 PLAY = play(
     Turn(text="looking", calls=[bash("echo one > one.txt")]),
     Turn(text="working", calls=[slow_once("started.txt")]),
@@ -49,8 +62,8 @@ PLAY = play(
 class Killed:
     """A script in the middle of its second tool call."""
 
-    def __init__(self, folder: Path, model: Rehearsal, spawned: Spawned) -> None:
-        (folder / "script.py").write_text(SCRIPT)
+    def __init__(self, folder: Path, model: Rehearsal, spawned: Spawned, script: str = SCRIPT) -> None:
+        (folder / "script.py").write_text(script)
         self.folder = folder
         self.run_dir = folder / "runs"
         self.process = spawned.start(
@@ -114,6 +127,44 @@ def test_the_next_run_resumes_the_same_session_with_every_entry_once(folder: Pat
         assert "do the work" in last and "go on" in last and "looking" in last
         assert (folder / "three.txt").exists()
         assert rows(killed.run_dir)[-1]["ok"]
+
+
+def test_the_last_line_that_the_kill_cut_off_and_a_store_that_is_behind_change_nothing(
+    folder: Path, spawned: Spawned
+) -> None:
+    with Rehearsal(PLAY) as model:
+        killed = Killed(folder, model, spawned)
+        session = killed.session
+        killed.process.kill()
+        wait_until(killed.all_gone, timeout=10)
+        written = entries_of(killed.transcript().read_text())
+        with closing(sqlite3.connect(killed.run_dir / "sessions.db")) as database, database:
+            database.execute("DELETE FROM entries WHERE seq >= 4")  # as if the kill had been quicker
+            database.execute("UPDATE meta SET next_seq = 4")
+        with killed.transcript().open("ab") as file:
+            file.write('{"type": "user", "message": {"role": "user", "content": "半'.encode()[:-1])
+
+        again = subprocess.run(
+            [sys.executable, "script.py"], cwd=folder, env=script_environment(model), timeout=90, check=False
+        )
+
+        assert again.returncode == 0
+        assert rows(killed.run_dir)[-1]["ok"] and rows(killed.run_dir)[-1]["session_id"] == session
+        assert_each_once(written, stored(killed.run_dir, session))
+        assert not list((killed.run_dir / "claude" / "projects").rglob("*.unreadable-*"))
+        assert "looking" in told(model.requests[-1]) and (folder / "three.txt").exists()
+
+
+def test_a_handler_of_ones_own_can_have_the_rows_written(folder: Path, spawned: Spawned) -> None:
+    with Rehearsal(PLAY) as model:
+        killed = Killed(folder, model, spawned, OWN_HANDLER)
+
+        killed.process.send_signal(signal.SIGTERM)
+
+        assert killed.process.wait(timeout=5) == 3
+        (row,) = rows(killed.run_dir)
+        assert (row["step"], row["error"], row["session_id"]) == ("干活", "going down", killed.session)
+        wait_until(killed.all_gone, timeout=10)
 
 
 def test_no_copy_of_a_login_and_no_temporary_folder_is_left(folder: Path, spawned: Spawned) -> None:

@@ -74,6 +74,25 @@ def test_a_half_written_last_line_is_no_entry(place: Place) -> None:
     assert not place.file.exists()
 
 
+def test_a_file_that_ends_at_any_byte_gives_every_whole_entry_and_is_no_damage(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    last = user(2, 1) | {"message": {"role": "user", "content": "最后一句 👨‍👩‍👧"}}
+    whole = json.dumps(last, ensure_ascii=False).encode()
+    place = Place(tmp_path_factory.mktemp("place"))
+    for end in range(len(whole) + 1):
+        place.child_wrote([user(1)])
+        with place.file.open("ab") as file:
+            file.write(whole[:end])
+
+        taken = place.folder.salvage(place.store, SESSION)
+
+        assert taken == (end == 0) + (end == len(whole)), end
+        assert list(place.file.parent.iterdir()) == [], "neither a file nor one that was set aside"
+    assert place.store.entries(KEY) == [user(1), last]
+    place.store.close()
+
+
 def test_a_file_with_an_unreadable_line_is_set_aside_after_the_rest_is_taken_in(place: Place) -> None:
     place.child_wrote([user(1)], tail=f"not json\n{json.dumps(user(2, 1))}\n")
 
