@@ -21,6 +21,7 @@ BODIES: Final[tuple[type, ...]] = (
     workspaces.Wake,
     runs.StartRun,
     runs.RunStarted,
+    runs.RunOnce,
     control.SayTo,
     control.At,
     control.ResumeAt,

@@ -32,6 +32,20 @@ CODES: Final = MappingProxyType(
         ),
         "no-credentials": ("{text}", "{text}"),
         "no-cli": ("{text}", "{text}"),
+        "no-such-session": (
+            "{run_dir} 里没有会话 {session}。检查 --resume 和 -r/--run-dir,会话只在它自己的文件夹里接得上。",
+            "there is no session {session} in {run_dir}. Check --resume and -r/--run-dir: "
+            "a session goes on only in its own folder.",
+        ),
+        "session-in-use": (
+            "会话 {session} 正被另一个 flower 用着。等它结束再来。",
+            "the session {session} is in use by another flower. Come back when that has ended.",
+        ),
+        "not-as-root": (
+            "root 用户不能用 bypassPermissions,Claude Code 不让。换个用户,或者换一种 -p/--permission-mode。",
+            "Claude Code refuses bypassPermissions to root. Be another user, or choose another "
+            "-p/--permission-mode.",
+        ),
         "not-running": (
             "{workspace} 里没有正在跑的活。直接 `flower` 就能接着做。",
             "nothing is running in {workspace}. Run `flower` there to go on.",

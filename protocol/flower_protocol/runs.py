@@ -1,8 +1,12 @@
 """Starting a run, and what it was started with."""
 
+from typing import Literal
+
 import msgspec
 
 from flower_protocol.workspaces import Place
+
+PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions"]
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,3 +58,23 @@ class RunStarted(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     woke: int
     joined: bool = False
+
+
+class RunOnce(msgspec.Struct, frozen=True, kw_only=True):
+    """The first line to ``python -m flowerd.once``: one agent, once, without a workflow and without the daemon.
+
+    ``tools`` are all that the agent has. ``budget_usd`` is what this call may spend, whatever the session has
+    cost before. ``resume`` is the session to go on with, ``fork``: with a copy of it.
+    """
+
+    place: Place
+    prompt: str
+    instructions: str = ""
+    tools: tuple[str, ...] = ("Read", "Glob", "Grep")
+    permission_mode: PermissionMode = "default"
+    budget_usd: float | None = None
+    resume: str | None = None
+    fork: bool = False
+    rehearse: bool = False
+    script: str | None = None
+    language: str = "zh"
