@@ -80,6 +80,18 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "这里已经在跑。接上去:{command}",
             "a run is already going here. Attach with: {command}",
         ),
+        # -- flower once
+        "once_usage": (
+            '要给一句话,例如 flower once "这个项目是做什么的"',
+            'words are needed, for example: flower once "what is this project for"',
+        ),
+        "once_stopped": ("已停下。", "stopped."),
+        "once_budget": (
+            "${budget} 花完了,停在了这里。",
+            "the budget of ${budget} is spent; it stopped here.",
+        ),
+        "once_died": ("agent 的进程中途没了({reason})。", "the agent's process died ({reason})."),
+        "once_go_on": ("接着说:{command}", "go on with: {command}"),
         # -- the banner
         "banner_place": ("<- 在 {place} 接上上次", "<- in {place}, going on from last time"),
         "banner_first": (
@@ -232,6 +244,12 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "seconds from 0 on (0 = don't wait, let it decide)",
         ),
         "rule_money": ("要大于 0 的金额", "an amount above 0"),
+        "rule_session": ("要一个会话 id,不能是空的", "the id of a session, not an empty one"),
+        "rule_tool": (
+            "要工具的名字,用逗号隔开,例如 Read,Bash",
+            "names of tools with commas between them, Read,Bash say",
+        ),
+        "rule_fork": ("--fork 要和 --resume 一起用", "--fork needs --resume"),
         "rule_together": ("{first} 和 {second} 不能一起用", "{first} and {second} don't go together"),
         "rule_script": ("--script 要和 --rehearse 一起用", "--script needs --rehearse"),
         # -- paths

@@ -15,9 +15,14 @@ from flowerctl.output import complain
 from flowerctl.version import installed_version
 
 # Words of the contract that this version doesn't have. They are commands all the same: never a request.
-NOT_YET: Final = frozenset({"once", "run", "setup"})
+NOT_YET: Final = frozenset({"run", "setup"})
+# Commands with a command line of their own.
+COMMANDS: Final = frozenset({"once"})
 
 _DEFAULTS: Final = RunOptions()
+_TAKING: Final = {
+    name for flag in GLOBAL + OF_A_RUN + OF_THE_CLIENT if "action" not in flag.takes for name in flag.names
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +44,25 @@ class Invocation:
     json: bool = False
 
 
+def command_of(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The word of `COMMANDS` that the first word is, None for a request; and the command line without it."""
+    value_of_a_flag = False
+    for place, argument in enumerate(arguments):
+        if value_of_a_flag:
+            value_of_a_flag = False
+        elif argument in COMMANDS:
+            return argument, [*arguments[:place], *arguments[place + 1 :]]
+        elif argument == "--" or not argument.startswith("-"):
+            break
+        else:
+            value_of_a_flag = argument in _TAKING
+    return None, list(arguments)
+
+
 def parse(arguments: Sequence[str], texts: Texts) -> Invocation:
     """The invocation. Prints and raises SystemExit: 0 after ``--help`` and ``--version``, 2 for wrong usage."""
     parser = _parser(texts)
-    flags, behind = _split(arguments)
+    flags, behind = behind_dashes(arguments)
     found, unknown = parser.parse_known_intermixed_args(flags)
     if found.version:
         print(f"flower {installed_version()}")
@@ -55,7 +75,7 @@ def parse(arguments: Sequence[str], texts: Texts) -> Invocation:
     _check(found, parser, texts)
     words = [*found.words, *behind]
     return Invocation(
-        ask=_unicode(" ".join(words)) if words else None,
+        ask=as_text(" ".join(words)) if words else None,
         workspace=found.workspace if found.workspace is not None else ".",
         run_dir=found.run_dir if found.run_dir is not None else "runs",
         run_dir_given=found.run_dir is not None,
@@ -67,14 +87,16 @@ def parse(arguments: Sequence[str], texts: Texts) -> Invocation:
     )
 
 
-def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    # What stands behind `--` is the request, whatever it looks like; argparse would look for flags in it.
+def behind_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What stands before a ``--`` and what behind it: words, whatever they look like to argparse."""
     given = list(arguments)
     end = given.index("--") if "--" in given else len(given)
     return given[:end], given[end + 1 :]
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, without the usage."""
+
     def error(self, message: str) -> NoReturn:
         complain(f"{self.prog}: {message}")
         raise SystemExit(USAGE)
@@ -82,7 +104,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser(texts: Texts) -> argparse.ArgumentParser:
     chinese = texts.language == ZH
-    parser = _Parser(
+    parser = Parser(
         prog="flower",
         usage='flower [--new] ["诉求"] [选项]' if chinese else 'flower [--new] ["REQUEST"] [OPTIONS]',
         description="可移植长程 agent 框架。在同一个文件夹再跑一次就接着上次。"
@@ -151,6 +173,6 @@ def _options(found: argparse.Namespace) -> RunOptions:
     )
 
 
-def _unicode(text: str) -> str:
-    # An argument in another encoding than the locale's arrives with halves of surrogate pairs in it.
+def as_text(text: str) -> str:
+    """An argument as text: in another encoding than the locale's it arrives with halves of surrogate pairs in it."""
     return text.encode(sys.getfilesystemencoding(), "surrogateescape").decode("utf-8", "replace")

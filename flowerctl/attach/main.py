@@ -4,8 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from flowerctl.attach.arguments import parse
-from flowerctl.attach.command import Command
+from flowerctl.attach.arguments import command_of, parse
 from flowerctl.hints import FAILED, OK, Failed, explained
 from flowerctl.language import Texts, chosen
 from flowerctl.output import close_streams, complain, prepare_streams
@@ -18,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     mark = texts("rehearsal") if "--rehearse" in given else ""
     prepare_streams()
     try:
-        return Command(parse(given, texts), texts, os.environ).run()
+        return _run(given, texts)
     except Failed as failed:
         if str(failed):
             complain(mark + str(failed))
@@ -34,3 +33,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return explanation.code
     finally:
         close_streams()
+
+
+def _run(given: Sequence[str], texts: Texts) -> int:
+    # Each loads what it needs itself: the first line is waited for.
+    command, rest = command_of(given)
+    if command == "once":
+        from flowerctl.once import arguments as once
+        from flowerctl.once.command import Once
+
+        return Once(once.parse(rest, texts), texts, os.environ).run()
+    from flowerctl.attach.command import Command
+
+    return Command(parse(rest, texts), texts, os.environ).run()

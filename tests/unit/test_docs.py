@@ -21,6 +21,7 @@ from flower_protocol.runs import RunOptions
 from flower_protocol.workspaces import State
 from flowerctl.attach import arguments
 from flowerctl.language import SENTENCES, Texts
+from flowerctl.once import arguments as once
 from flowerctl.operate import main as operating
 from flowerd import main as daemon
 from flowerd.options import FLAGS, HONOURED
@@ -118,6 +119,14 @@ def test_the_table_of_flags_is_that_of_the_command_line() -> None:
         if name.startswith("--") and takes:
             assert value == [takes]
     assert {name for name, *_ in said} | flags_not_yet() == set(known)
+
+
+def test_the_table_of_once_has_every_flag_of_its_own() -> None:
+    known = {name: flag for flag in once.OWN for name in flag.names}
+    said = [span.split() for cells in rows(OPERATING, "of this call") for span in spans(cells[0])]
+
+    assert all(value in ([], [known[name].takes.get("metavar")]) for name, *value in said)
+    assert {known[name].names for name, *_ in said} == {flag.names for flag in once.OWN}
 
 
 def test_the_table_of_verbs_is_that_of_flowerctl() -> None:
@@ -354,7 +363,7 @@ def taken(command: list[str]) -> bool:
     """Whether its parser takes the command."""
     name, *given = command
     parsers: dict[str, Callable[[list[str]], object]] = {
-        "flower": lambda words: arguments.parse(words, Texts()),
+        "flower": flower_takes,
         "flowerctl": operating._parser(Texts()).parse_args,
         "flowerd": daemon._parser("zh").parse_args,
     }
@@ -363,6 +372,13 @@ def taken(command: list[str]) -> bool:
     except SystemExit as end:
         return end.code == 0
     return True
+
+
+def flower_takes(words: list[str]) -> object:
+    command, rest = arguments.command_of(words)
+    if command == "once":
+        return once.parse(rest or ["words"], Texts())  # the name alone is a name, no call
+    return arguments.parse(rest, Texts())
 
 
 def flower_parser() -> argparse.ArgumentParser:

@@ -1,0 +1,1 @@
+"""``flower once``: one agent, once, in a process of its own."""
