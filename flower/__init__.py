@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flower.core.agent import AgentSpec as AgentSpec
+    from flower.core.agent import CompactPolicy as CompactPolicy
     from flower.core.agent import build_options as build_options
     from flower.core.documents import Brief as Brief
     from flower.core.documents import Goal as Goal
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from flower.core.guards import wants_isolation as wants_isolation
     from flower.core.guards import whitelist_guard as whitelist_guard
     from flower.core.guards import workbench_hooks as workbench_hooks
+    from flower.core.handoff import HandoffPolicy as HandoffPolicy
     from flower.core.human import Ask as Ask
     from flower.core.human import HumanChannel as HumanChannel
     from flower.core.lineage import Lineage as Lineage
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from flower.core.roles import oracle as oracle
     from flower.core.roles import worker as worker
     from flower.core.runtime import Runtime as Runtime
+    from flower.core.windows import default_window as default_window
     from flower.core.workbench import Workbench as Workbench
     from flower.stores.expire import EphemeralPolicy as EphemeralPolicy
     from flower.stores.expire import is_ephemeral as is_ephemeral
@@ -72,7 +75,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "flower.core.agent": ("AgentSpec", "build_options"),
+    "flower.core.agent": ("AgentSpec", "CompactPolicy", "build_options"),
     "flower.core.documents": ("Brief", "Goal", "Handoff", "Verdict"),
     "flower.core.events": ("Event", "normalize"),
     "flower.core.guards": (
@@ -87,6 +90,7 @@ _HOMES = {
         "workbench_hooks",
     ),
     "flower.core.human": ("Ask", "HumanChannel"),
+    "flower.core.handoff": ("HandoffPolicy",),
     "flower.core.lineage": ("Lineage",),
     "flower.core.resilience": ("Resilience", "classify", "endpoint", "reachable"),
     "flower.core.result": ("StepResult",),
@@ -108,6 +112,7 @@ _HOMES = {
     "flower.stores.prune": ("PrunePolicy", "PruningSessionStore"),
     "flower.stores.sqlite": ("SqliteSessionStore",),
     "flower.stores.trim": ("TrimPolicy", "TrimmingSessionStore", "trim_report"),
+    "flower.core.windows": ("default_window",),
     "flower.workflow.base": ("Step", "StepAbort", "Workflow"),
     "flower.workflow.clarify": ("BRIEF_KEY", "CLARIFY_RESUME", "MISSING_KEY", "clarify_step"),
     "flower.workflow.goal": ("GOAL_KEY", "ROUND_KEY", "VERDICT_KEY", "goal_step", "with_goal"),

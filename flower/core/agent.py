@@ -14,6 +14,30 @@ PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions"]
 LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024
 
 
+_COMPACTION = {"auto": {}, "no_summary": {"DISABLE_AUTO_COMPACT": "1"}, "off": {"DISABLE_COMPACT": "1"}}
+
+
+@dataclass(frozen=True)
+class CompactPolicy:
+    """What the CLI itself does when a context fills up.
+
+    ``auto``: it sums up; ``no_summary``: it doesn't; ``off``: nor on demand. ``window``: the size, in tokens, that
+    it is to assume (the CLI keeps it between 100,000 and 1,000,000). Raises `ValueError` for another mode.
+    """
+
+    mode: Literal["auto", "no_summary", "off"] = "auto"
+    window: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode not in _COMPACTION:
+            raise ValueError(f"no compaction mode: {self.mode!r}; there are auto, no_summary and off")
+
+    def env(self) -> dict[str, str]:
+        """The environment that tells the CLI."""
+        window = {} if self.window is None else {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(self.window)}
+        return {**_COMPACTION[self.mode], **window}
+
+
 @dataclass
 class AgentSpec:
     """One role: its name, its rules, its tools.
@@ -21,8 +45,9 @@ class AgentSpec:
     ``allowed_tools`` are the role's own tools, and exclusively: what is not named isn't there. Its workers'
     (``agents``) tools join the session, for a subagent gets no more than its session has; hooks keep the main
     thread's hands off them. ``delegate_only``: the main thread itself only looks and dispatches; ``glance``: it
-    may run commands that only look. ``model``, ``effort``, ``max_turns`` and ``max_budget_usd`` of None leave
-    it to the CLI.
+    may run commands that only look. ``compact`` of None: no summing up while sessions hand over, else the CLI's
+    own way. ``workbench``: a new session is told what lies on the workbench, if the run has one. ``model``,
+    ``effort``, ``max_turns`` and ``max_budget_usd`` of None leave it to the CLI.
     """
 
     name: str
@@ -37,6 +62,7 @@ class AgentSpec:
     agents: "dict[str, AgentDefinition] | None" = None
     mcp_servers: dict[str, Any] = field(default_factory=dict)
     hooks: dict[str, list[Any]] | None = None
+    compact: CompactPolicy | None = None
     env: dict[str, str] = field(default_factory=dict)
     glance: bool = False
     workbench: bool = True

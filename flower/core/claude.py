@@ -88,9 +88,9 @@ class Conversation:
                 message = await self._next(SETTLE_SECONDS if results and self._state == "idle" else None)
                 if message is None:
                     return
-                yield message
                 results += type(message).__name__ == "ResultMessage"
                 self._follow(message)
+                yield message
                 if results and self._over():
                     return
         finally:

@@ -9,19 +9,22 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flower.core.agent import AgentSpec, build_options
+from flower.core.agent import AgentSpec, CompactPolicy, build_options
 from flower.core.claude import ChildFailed, Conversation, Mirror
 from flower.core.events import Event
-from flower.core.guards import delegate_guard, merge_hooks, whitelist_guard
+from flower.core.guards import delegate_guard, merge_hooks, whitelist_guard, workbench_hooks
 from flower.core.lease import child_lock, wait_for_child
 from flower.core.orders import Orders
 from flower.core.recovery import Failure, Recovery
 from flower.core.result import StepResult
+from flower.core.succession import Succession
 from flower.core.tether import tethered
 from flower.core.turns import Turns
 from flower.core.waits import Waits
+from flower.core.windows import Windows
 from flower.core.words import Words
 
 if TYPE_CHECKING:
@@ -31,6 +34,11 @@ logger = logging.getLogger(__name__)
 
 # After a SIGKILL of an owner its child has three seconds to end in order, and three to be killed.
 DYING_CHILD_SECONDS = 12.0
+
+IN_USE = Words(
+    "上次那段对话正被另一个 flower 用着,这次另开一段新的。",
+    "the last conversation is in use by another flower; this run begins a new one.",
+)
 
 
 class Flight:
@@ -58,10 +66,20 @@ class Flight:
         self._recovery = Recovery(
             self.result, runtime.resilience, runtime.child_environment(), self._waits, runtime.probe
         )
-        self._turns = Turns(runtime, self.result, self._recovery, self._waits, emit)
+        self._succession = Succession(
+            runtime.handoff,
+            Windows(runtime.child_environment(), spec.model),
+            self.result,
+            runtime.workbench.notes if runtime.workbench is not None else None,
+            runtime.language,
+            emit,
+            self._record_handoff,
+        )
+        self._turns = Turns(runtime, self.result, self._recovery, self._waits, emit, self._succession)
         self._conversation: Conversation | None = None
         self._chores: set[asyncio.Task[None]] = set()
         self._opening: str | None = None
+        self._index: str | None = None
         self._lost: list[str] = []
 
     # Orders
@@ -108,6 +126,8 @@ class Flight:
         """Take the step to its end. What went wrong is in the result; only a bug raises."""
         self.result.started_at = time.time()
         try:
+            if self.runtime.workbench is not None:
+                await asyncio.to_thread(self.runtime.workbench.refresh)
             self.result.error = await self._attempts(prompt)
             self.result.ok = self.result.error is None
         except OSError as error:
@@ -130,12 +150,24 @@ class Flight:
             failure = await self._attempt(text, session)
             if self._orders.ending is not None:
                 return self._orders.ending
+            if failure is not None and failure.text not in self.result.errors:
+                self.result.errors.append(failure.text)
+            if failure is not None and self._succession.overflowed(failure.text):
+                self._succession.degrade(prompt, "上下文已经放不下了")
+            if self._succession.ready:
+                problem = self._succession.brake()
+                if problem is not None:
+                    return problem
+                session, text = None, self._pass_on()
+                continue
             if failure is None:
                 return None
-            if failure.text not in self.result.errors:
-                self.result.errors.append(failure.text)
             if not await self._outlast(failure):
-                return self._orders.ending or failure.text
+                if not self._succession.begun or self._orders.ending is not None:
+                    return self._orders.ending or failure.text
+                self._succession.degrade(prompt, failure.text.splitlines()[0])
+                session, text = None, self._pass_on()
+                continue
             session = self.result.session_id if await self._has_transcript() else self._resume
             if session is not None and session != self._resume:
                 self._fork, self._resume_at = False, None
@@ -144,7 +176,7 @@ class Flight:
 
     async def _attempt(self, prompt: str, session: str | None) -> Failure | None:
         """One child, and as many turns in it as the person's orders make; returns why it failed, if it did."""
-        self._opening = None
+        self._opening = self._index = None
         if self._orders.ending is not None:
             return None
         try:
@@ -153,10 +185,18 @@ class Flight:
             return Failure(str(error))
         try:
             await conversation.open()
+            if self._succession.begun:
+                return await self._turns.write_handoff(conversation, prompt)
             text = self._opening = await self._first_words(prompt)
+            if text is not None and self._is_new(session):
+                text = await self._with_index(text)
             failure = None
             while text is not None:
                 failure = await self._turns.take(conversation, text)
+                if self._succession.begun and failure is None:
+                    self._succession.call_off()
+                elif self._succession.begun and self._orders.ending is None:
+                    return await self._turns.write_handoff(conversation, prompt)
                 text = await self._next_words(failure)
             return failure
         except ChildFailed as error:
@@ -168,6 +208,17 @@ class Flight:
             self._conversation = None
             await conversation.close()
             await self._settle(conversation)
+
+    def _pass_on(self) -> str:
+        """What the successor is told; the session before it is done with."""
+        self._resume, self._fork, self._resume_at = None, False, None
+        lost, self._lost = self._lost, []
+        self._orders.remark(*lost)
+        return self._succession.pass_on()
+
+    def _record_handoff(self, session: str, document: Path) -> None:
+        if self.runtime.on_handoff is not None:
+            self.runtime.on_handoff(session, document)
 
     async def _outlast(self, failure: Failure) -> bool:
         """Until another attempt makes sense, or an order comes; False when the step ends here."""
@@ -200,6 +251,17 @@ class Flight:
         remarks = self._orders.take_remarks()
         return "\n\n".join(part for part in (prompt, words, *remarks, *self.runtime.take_mail()) if part)
 
+    def _is_new(self, session: str | None) -> bool:
+        return session is None or (self.result.session_id != session and not self._fork)
+
+    async def _with_index(self, text: str) -> str:
+        """The words, after what lies on the workbench: a session is told once, in its first message."""
+        workbench = self.runtime.workbench
+        if workbench is None or not self.spec.workbench:
+            return text
+        self._index = await asyncio.to_thread(workbench.prompt_block)
+        return f"{self._index}\n\n{text}"
+
     async def _next_words(self, failure: Failure | None) -> str | None:
         """What to say after a turn: the person's, if it was broken off or if some came too late; None to leave it."""
         words = await self._orders.taken()
@@ -216,15 +278,10 @@ class Flight:
 
     async def _prepare(self, session: str | None) -> Conversation:
         """A conversation to be opened: in the session if it can be had, else in a new one. Raises `ChildFailed`."""
-        runtime = self.runtime
+        runtime, workbench = self.runtime, self.runtime.workbench
         spent = 0.0
         if session is not None and not runtime.claim(session):
-            self._tell(
-                Words(
-                    "上次那段对话正被另一个 flower 用着,这次另开一段新的。",
-                    "the last conversation is in use by another flower; this run begins a new one.",
-                )
-            )
+            self._tell(IN_USE)
             session = None
         if session is not None:
             spent = await asyncio.to_thread(self._restore, session)
@@ -233,7 +290,7 @@ class Flight:
         self.result.session_id = named or session
         assert self.result.session_id is not None
         lock = child_lock(runtime.folder.leases, self.result.session_id)
-        environment = {**runtime.child_environment(), **self.spec.env}
+        environment = {**runtime.child_environment(), **self._compaction().env(), **self.spec.env}
         options = build_options(
             self.spec,
             cwd=runtime.workspace,
@@ -244,10 +301,15 @@ class Flight:
             resume_at=self._resume_at if session is not None else None,
             portable=runtime.portable,
             hooks=merge_hooks(self._guards(), self.spec.hooks),
+            add_dirs=[workbench.root] if workbench is not None and workbench.external else [],
             environment=tethered(environment, cli=runtime.cli, lock=lock),
             cli_path=runtime.launcher,
         )
         return Conversation(options, lock)
+
+    def _compaction(self) -> CompactPolicy:
+        # A session that hands over must not be summed up behind its back before.
+        return self.spec.compact or CompactPolicy("no_summary" if self._succession.enabled else "auto")
 
     def _restore(self, session: str) -> float:
         """Make the CLI's file what the store feeds back; returns what the session has cost so far."""
@@ -260,10 +322,23 @@ class Flight:
         return float(costs[-1] or 0.0) if costs else 0.0
 
     def _guards(self) -> dict[str, list[Any]]:
-        if self.spec.delegate_only:
-            return {"PreToolUse": [delegate_guard(allow_glance=self.spec.glance)]}
-        guard = whitelist_guard(self.spec.allowed_tools, role=self.spec.name)
-        return {"PreToolUse": [guard]} if guard is not None else {}
+        """The hooks that every role has, with or without a workbench, and those that come with one."""
+        spec, workbench = self.spec, self.runtime.workbench
+        guard = (
+            delegate_guard(allow_glance=spec.glance)
+            if spec.delegate_only
+            else whitelist_guard(spec.allowed_tools, role=spec.name)
+        )
+        own = {"PreToolUse": [guard]} if guard is not None else {}
+        if workbench is None:
+            return own
+        more = workbench_hooks(
+            workbench,
+            delegate_only=False,
+            spill_threshold=self.runtime.spill_threshold,
+            agents=spec.agents,
+        )
+        return merge_hooks(own, more)
 
     # In between
 
@@ -280,7 +355,8 @@ class Flight:
                 return []
             heard = folder.heard(session, said) if said else set()
             folder.salvage(self.runtime.store, session)
-            return [text for uuid, text in said.items() if uuid not in heard]
+            index = f"{self._index}\n\n" if self._index is not None else ""
+            return [text.removeprefix(index) for uuid, text in said.items() if uuid not in heard]
 
         try:
             self._lost = await asyncio.to_thread(salvage)
@@ -299,9 +375,13 @@ class Flight:
     def _tell(self, words: Words) -> None:
         self._emit(Event("notice", words.spoken(self.runtime.language), payload=words._asdict()))
 
+    def _listens(self) -> bool:
+        """Whether words can go into the running turn: not once it is broken off, nor while it writes its handoff."""
+        return not self._orders.given.is_set() and not self._succession.begun
+
     def _break_off(self) -> None:
-        if self._conversation is None:
-            return
+        if self._conversation is None or (self._succession.begun and self._orders.ending is None):
+            return  # a handoff is written to its end; what was ordered, its successor is told
         if self._conversation.in_turn:
             self._chore(self._conversation.interrupt(), "flower-interrupt")
         elif self._orders.ending is not None:

@@ -5,7 +5,8 @@ is just what this file is for. And what doesn't match counts as absent: a moved 
 damaged file means starting from scratch with one quiet line, never an error.
 
 A session that has no transcript yet must not displace one that has. Such an id is kept under ``pending`` beside
-the living one, and takes its place when `alive` finds that it lives. Other fields that a newer flower wrote are
+the living one, and takes its place when `alive` finds that it lives. A session that is nearly full and has left a
+document for its successor is under ``handoffs``, until the successor lives. Other fields that a newer flower wrote are
 kept as they are.
 """
 
@@ -38,6 +39,7 @@ class Lineage:
     steps: dict[str, str] = field(default_factory=dict)
     woke: int = 0
     pending: dict[str, str] = field(default_factory=dict)
+    handoffs: dict[str, dict[str, str]] = field(default_factory=dict)
     notice: Words | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -72,6 +74,16 @@ class Lineage:
             return
         self._change(lambda: self.pending.__setitem__(step, session_id))
 
+    def hand_over(self, step: str, session_id: str, document: Path) -> None:
+        """``step``'s session is full and has left ``document`` to its successor: on disk when this returns."""
+        if step and session_id:
+            self._change(lambda: self._retire(step, session_id, document))
+
+    def document_of(self, step: str, session_id: str) -> Path | None:
+        """What the session left to a successor that has not begun yet; None if it is to go on itself."""
+        handed = self.handoffs.get(step, {})
+        return Path(handed["document"]) if handed.get("session") == session_id else None
+
     def alive(self, has_session: Callable[[str], bool]) -> dict[str, str]:
         """The session of each step whose session still is in the store; a pending one that lives goes first."""
         living = {}
@@ -103,12 +115,18 @@ class Lineage:
             for each in [self.path, *(extra or ())]:
                 if each.exists():
                     shutil.move(each, folder / each.name)
-        self.steps, self.pending, self.woke = {}, {}, 0
+        self.steps, self.pending, self.handoffs, self.woke = {}, {}, {}, 0
         return folder
 
     def _settle(self, step: str, session_id: str) -> None:
         self.steps[step] = session_id
         self.pending.pop(step, None)
+        if self.handoffs.get(step, {}).get("session") != session_id:
+            self.handoffs.pop(step, None)
+
+    def _retire(self, step: str, session_id: str, document: Path) -> None:
+        self._settle(step, session_id)
+        self.handoffs[step] = {"session": session_id, "document": str(document)}
 
     def _change(self, change: Callable[[], None]) -> None:
         """Apply ``change`` on top of what the file says now, and write it."""
@@ -141,14 +159,16 @@ class Lineage:
 
     def _record(self, others: dict[str, Any]) -> bytes:
         ours: dict[str, Any] = {"workspace": str(self.workspace), "woke": self.woke, "steps": self.steps}
-        if self.pending:
-            ours["pending"] = self.pending
+        for name in ("pending", "handoffs"):
+            if getattr(self, name):
+                ours[name] = getattr(self, name)
         return msgspec.json.format(msgspec.json.encode(ours | others))
 
     def _take(self, record: dict[str, Any]) -> None:
         self.woke = max(self.woke, record["woke"])
         self.steps = dict(record["steps"])
         self.pending = dict(record.get("pending", {}))
+        self.handoffs = dict(record.get("handoffs", {}))
 
     def _read(self) -> dict[str, Any] | Words | None:
         """The file's record; None when there is none; the reason when it can't serve this workspace."""
@@ -157,7 +177,7 @@ class Lineage:
             msgspec.convert(record, _Shape)
         except FileNotFoundError:
             return None
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return Words(
                 f"{self.path} 读不懂,上次的对话接不上,从头开始。",
                 f"{self.path} could not be read: the last conversation can't be picked up, starting from scratch.",
@@ -175,6 +195,7 @@ class _Shape(msgspec.Struct):
     woke: int
     steps: dict[str, str]
     pending: dict[str, str] = {}
+    handoffs: dict[str, dict[str, str]] = {}
 
 
 def _unused(folder: Path) -> Path:

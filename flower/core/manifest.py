@@ -72,5 +72,5 @@ def _read(path: Path) -> list[dict[str, Any]] | None:
         return msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]])
     except FileNotFoundError:
         return []
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None

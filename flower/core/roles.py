@@ -3,7 +3,7 @@
 import logging
 from typing import TYPE_CHECKING, Any
 
-from flower.core.agent import AgentSpec, PermissionMode
+from flower.core.agent import AgentSpec, CompactPolicy, PermissionMode
 from flower.core.guards import isolated
 from flower.core.human_tools import ASK_TOOL, INBOX_TOOL
 from flower.core.rules import (
@@ -56,6 +56,7 @@ def coordinator(
     max_turns: int | None = None,
     max_budget_usd: float | None = None,
     permission_mode: PermissionMode = "acceptEdits",
+    compact: CompactPolicy | None = None,
     hooks: dict[str, list[Any]] | None = None,
     env: dict[str, str] | None = None,
 ) -> AgentSpec:
@@ -82,6 +83,7 @@ def coordinator(
         permission_mode=permission_mode,
         agents=workers,
         mcp_servers={} if channel is None else channel.mcp_servers(),
+        compact=compact,
         hooks=hooks,
         env=env or {},
         glance=glance,

@@ -20,6 +20,7 @@ from flower.core.claude import CHILD_SETTINGS
 from flower.core.durable import private_folder
 from flower.core.events import Event
 from flower.core.flight import Flight
+from flower.core.handoff import HandoffPolicy
 from flower.core.lease import Lease
 from flower.core.manifest import Manifest, new_run_id
 from flower.core.project import project_directory, project_key
@@ -29,6 +30,7 @@ from flower.core.signals import rescued
 from flower.core.tether import find_cli, place_launcher
 from flower.core.transcripts import ClaudeFolder
 from flower.core.words import Words, language_of
+from flower.core.workbench import Workbench
 from flower.stores.expire import EphemeralPolicy
 from flower.stores.prune import PrunePolicy, PruningSessionStore
 from flower.stores.trim import TrimPolicy
@@ -44,7 +46,9 @@ class Runtime:
     ``workspace`` is the agents' folder, ``run_dir`` (relative to the current folder) holds ``sessions.db``,
     ``manifest.json`` and ``lineage.json``; both are made when missing. ``portable``: no settings file takes part.
     ``trim``, ``ephemeral`` and ``keep_denials`` say what a resume leaves out (see `flower.stores`; the store keeps
-    everything). ``resilience``: how failures are waited out; ``probe``, host and port to whether they answer, takes
+    everything). ``workbench``: True for one of this run_dir's own; a result of ``spill_threshold`` characters or
+    more becomes a file in it (None or 0: none does). ``handoff``: when a session that is nearly full gives way to
+    a fresh one. ``resilience``: how failures are waited out; ``probe``, host and port to whether they answer, takes
     the place of `flower.core.resilience.reachable`. ``environment`` is the whole environment of the
     children, this process's own by default. ``handle_signals``: SIGTERM and SIGHUP write the rows in flight
     before they end the process, while a step runs in the main thread.
@@ -70,7 +74,10 @@ class Runtime:
         trim: TrimPolicy | bool = False,
         ephemeral: EphemeralPolicy | bool = True,
         keep_denials: int = 1,
+        workbench: Workbench | bool = False,
+        spill_threshold: int | None = 4000,
         resilience: Resilience | bool = True,
+        handoff: HandoffPolicy | bool = True,
         probe: Probe | None = None,
         environment: Mapping[str, str] | None = None,
         handle_signals: bool = True,
@@ -79,10 +86,14 @@ class Runtime:
         self.run_dir = private_folder(Path(run_dir).absolute()).resolve()
         self.portable = portable
         self.resilience = resilience if isinstance(resilience, Resilience) else Resilience(enabled=resilience)
+        self.handoff = handoff if isinstance(handoff, HandoffPolicy) else HandoffPolicy(enabled=handoff)
         self.probe = probe
+        self.spill_threshold = spill_threshold
+        self.workbench = self._laid_out(workbench)
         self.run_id = new_run_id()
         self.results: list[StepResult] = []
         self.on_session: Callable[[str], None] | None = None
+        self.on_handoff: Callable[[str, Path], None] | None = None
         self.notices: list[Words] = []
         self._handle_signals = handle_signals
         self._flights: list[Flight] = []
@@ -272,6 +283,13 @@ class Runtime:
             # The CLI would make the folder, and everybody else then look there for what lies elsewhere.
             del child["XDG_RUNTIME_DIR"]
         return {**child, **CHILD_SETTINGS, **self.folder.environment(self.environment)}
+
+    def _laid_out(self, workbench: Workbench | bool) -> Workbench | None:
+        if workbench is False:
+            return None
+        laid = Workbench(self.workspace, home=self.run_dir / "workbench") if workbench is True else workbench
+        laid.refresh()
+        return laid
 
     def _in_flight(self) -> list[StepResult]:
         return [flight.result for flight in self._flights if not flight.landed]

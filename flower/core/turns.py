@@ -13,7 +13,9 @@ from flower.core.recovery import OVERLOAD, Failure, Recovery
 from flower.core.resilience import endpoint
 from flower.core.result import StepResult
 from flower.core.spending import Spending
+from flower.core.succession import Succession
 from flower.core.waits import Waits
+from flower.core.windows import window_reported
 
 if TYPE_CHECKING:
     from flower.core.runtime import Runtime
@@ -29,6 +31,7 @@ class Turns:
         recovery: Recovery,
         waits: Waits,
         emit: Callable[[Event], None],
+        succession: Succession,
     ) -> None:
         self.spending = Spending()
         self._runtime = runtime
@@ -36,6 +39,8 @@ class Turns:
         self._recovery = recovery
         self._waits = waits
         self._emit = emit
+        self._succession = succession
+        self._model = ""
         self._named: str | None = None
         self._prose: list[str] = []
 
@@ -49,6 +54,7 @@ class Turns:
         failure: Failure | None = None
         complaints: list[str] = []
         until: float | None = None
+        breaking: asyncio.Task[None] | None = None
         watch = self._watch(conversation)
         looking = asyncio.create_task(self._look_after(watch, conversation), name="flower-outage-watch")
         try:
@@ -66,13 +72,34 @@ class Turns:
                     if refusal is not None:
                         conversation.terminate()
                         return refusal
+                    if self._is_time(message, conversation):
+                        self._succession.begin()
+                        breaking = asyncio.create_task(conversation.interrupt(), name="flower-handoff")
         except ChildFailed as error:
             if watch.gave_up:
                 return self._outage()
             return failure or Failure("\n".join([*complaints, str(error)]), broken=True)
         finally:
             looking.cancel()
-            await asyncio.gather(looking, return_exceptions=True)
+            await asyncio.gather(looking, *([breaking] if breaking else []), return_exceptions=True)
+        return failure
+
+    async def write_handoff(self, conversation: Conversation, task: str) -> Failure | None:
+        """The session that is nearly full writes its document; returns why it could not, if it couldn't.
+
+        It is a turn like any other, as long as it takes, but nobody is shown it and the step's text has no part
+        of it. ``task`` is what the session was to do.
+        """
+        aside = StepResult(step=self._result.step)
+        writer = Turns(
+            self._runtime, aside, self._recovery, self._waits, lambda event: None, self._succession
+        )
+        writer.spending = self.spending
+        failure = await writer.take(conversation, self._succession.prompt)
+        self._result.num_turns += aside.num_turns
+        self._result.cost_usd = self.spending.total
+        if failure is None:
+            self._succession.take(writer.prose, task)
         return failure
 
     def _watch(self, conversation: Conversation) -> OutageWatch:
@@ -92,6 +119,16 @@ class Turns:
     def _outage(self) -> Failure:
         host, port = endpoint(self._runtime.child_environment())
         return Failure(f"network error: {host}:{port} is unreachable", broken=True, outage=True)
+
+    def _is_time(self, message: Any, conversation: Conversation) -> bool:
+        """Whether to break off for a handoff: only where the model is about to be asked again.
+
+        After its last word the turn ends by itself, and while a tool or a subagent works that would be lost.
+        """
+        if not self._succession.due:
+            return False
+        asked_again = type(message).__name__ == "UserMessage" and not message.parent_tool_use_id
+        return self._succession.urgent or (asked_again and not conversation.works_locally)
 
     def _hear(self, message: Any, watch: OutageWatch) -> Failure | None:
         """Take from a message how the model can be reached; returns the failure if the CLI should not go on trying."""
@@ -118,7 +155,8 @@ class Turns:
             self._see_session(session)
         match type(message).__name__:
             case "AssistantMessage" if not message.parent_tool_use_id and not is_synthetic(message):
-                self._result.context = context_of(message.usage) or self._result.context
+                self._model = message.model
+                self._see_level(context_of(message.usage))
                 self._prose += [
                     block.text for block in message.content if type(block).__name__ == "TextBlock"
                 ]
@@ -130,6 +168,7 @@ class Turns:
 
     def _see_result(self, message: Any, failure: Failure | None) -> None:
         self._result.num_turns += message.num_turns
+        self._succession.see_window(window_reported(message.model_usage, self._model))
         own = self.spending.report(message.total_cost_usd)
         self._result.cost_usd = self.spending.total
         # The CLI's report of what a killed owner left behind is a result too, of no turn at all.
@@ -137,6 +176,11 @@ class Turns:
             (event,) = normalize(message)
             about = {**event.payload, "cost_usd": own, "error": failure.text if failure else None}
             self._emit(replace(event, payload=about))
+
+    def _see_level(self, level: int) -> None:
+        if level:
+            self._result.context = level
+            self._succession.see_level(level)
 
     def _see_session(self, session: str) -> None:
         if session == self._result.session_id and self._named == session:

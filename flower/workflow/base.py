@@ -1,16 +1,19 @@
 """`Step` and `Workflow`: steps one after another, each taken up where its last session left it.
 
 The context of a workflow is one dict that its steps share and `Workflow.run` returns. Names that begin with an
-underscore are the workflow's own: ``_runtime _on_event _sessions _results _lineage _woke _aborted _failed_at``.
+underscore are the workflow's own: ``_runtime _on_event _sessions _results _inherited _lineage _woke _aborted _failed_at``.
 """
 
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from flower.core.agent import AgentSpec
+from flower.core.documents import Handoff
 from flower.core.events import Event
+from flower.core.flight import IN_USE
 from flower.core.lineage import Lineage
 from flower.core.result import StepResult
 from flower.core.runtime import OnEvent, Runtime
@@ -152,11 +155,11 @@ class _StepRun:
         session, inherited = self._session()
         self._announce(inherited)
         attempt = 0
-        label, prompt, fork = (
-            step.name,
-            step.render(ctx, resuming=inherited),
-            step.fork and session is not None,
-        )
+        label, prompt = step.name, step.render(ctx, resuming=inherited)
+        document = self._left_behind(session) if inherited else None
+        if document is not None:
+            session, prompt = None, f"{document.prompt_block()}\n\n{prompt}"
+        fork = step.fork and session is not None
         while True:
             result = await self._run(label, prompt, session, fork)
             passed = await self._passes(result)
@@ -184,6 +187,10 @@ class _StepRun:
         step = self.step
         if step.resume_from is None:
             session = self.ctx["_inherited"].get(step.name)
+            if session is not None and not self.runtime.claim(session):
+                # Who begins anew must be told the whole request, not that it goes on.
+                self._say(IN_USE)
+                session = None
             return session, session is not None
         session = self.ctx["_sessions"].get(step.resume_from)
         if session is None:
@@ -191,6 +198,12 @@ class _StepRun:
                 f"步骤 '{step.name}' 要求 resume_from='{step.resume_from}',但那一步没有产生 session"
             )
         return session, False
+
+    def _left_behind(self, session: str | None) -> Handoff | None:
+        """What the step's session left to a successor that never began, as the file says by now."""
+        path = self.lineage.document_of(self.step.name, session) if self.lineage and session else None
+        document = Handoff.load(path) if path is not None else None
+        return document if document is not None and document.complete() else None
 
     def _announce(self, inherited: bool) -> None:
         if self.on_event is not None:
@@ -200,19 +213,27 @@ class _StepRun:
 
     async def _run(self, label: str, prompt: str, session: str | None, fork: bool) -> StepResult:
         # The hook is off before the gate runs: a judge uses the same runtime, and its session is not the step's.
-        self.runtime.on_session = self._saw_session
+        self.runtime.on_session, self.runtime.on_handoff = self._saw_session, self._saw_handoff
         try:
             return await self.runtime.run(
                 self.step.spec, prompt, step_name=label, resume=session, fork=fork, on_event=self.on_event
             )
         finally:
-            self.runtime.on_session = None
+            self.runtime.on_session = self.runtime.on_handoff = None
 
     def _saw_session(self, session_id: str) -> None:
         if self.lineage is not None:
             self.lineage.propose(self.step.name, session_id)
-            self._say(self.lineage.notice)
-            self.lineage.notice = None
+            self._say_notice(self.lineage)
+
+    def _saw_handoff(self, session_id: str, document: Path) -> None:
+        if self.lineage is not None:
+            self.lineage.hand_over(self.step.name, session_id, document)
+            self._say_notice(self.lineage)
+
+    def _say_notice(self, lineage: Lineage) -> None:
+        self._say(lineage.notice)
+        lineage.notice = None
 
     def _say(self, words: Words | None) -> None:
         if words is not None and self.on_event is not None:

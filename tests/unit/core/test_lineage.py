@@ -246,3 +246,39 @@ def test_two_processes_that_write_at_once_lose_nothing_of_each_other(
         "later": {"a": 1},
     }
     assert not list(lineage.path.parent.glob("*.tmp"))
+
+
+def test_a_file_nested_beyond_reason_is_one_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "lineage.json").write_bytes(b"[" * 200_000)
+    lineage = Lineage.open(tmp_path, tmp_path)
+    assert lineage.steps == {} and lineage.notice is not None
+
+
+def test_what_a_session_left_to_its_successor_stands_until_the_successor_lives(tmp_path: Path) -> None:
+    lineage = Lineage.open(tmp_path, tmp_path)
+    lineage.remember("work", "old")
+    lineage.hand_over("work", "old", tmp_path / "document.md")
+    lineage.propose("work", "new")
+
+    again = Lineage.open(tmp_path, tmp_path)
+    assert again.alive(lambda session: session == "old") == {"work": "old"}
+    assert again.document_of("work", "old") == tmp_path / "document.md"
+    assert again.document_of("work", "new") is None and again.document_of("other", "old") is None
+
+    again.remember("work", "new")
+    assert Lineage.open(tmp_path, tmp_path).document_of("work", "old") is None
+
+
+def test_a_session_that_hands_over_is_the_living_one_whatever_was_proposed_before(tmp_path: Path) -> None:
+    lineage = Lineage.open(tmp_path, tmp_path)
+    lineage.remember("work", "first")
+    lineage.propose("work", "second")
+    lineage.hand_over("work", "second", tmp_path / "document.md")
+    assert Lineage.open(tmp_path, tmp_path).alive(lambda session: True) == {"work": "second"}
+
+
+def test_what_was_left_to_a_successor_survives_another_process_that_writes(tmp_path: Path) -> None:
+    mine, theirs = Lineage.open(tmp_path, tmp_path), Lineage.open(tmp_path, tmp_path)
+    mine.hand_over("work", "old", tmp_path / "document.md")
+    theirs.remember("other", "session")
+    assert Lineage.open(tmp_path, tmp_path).document_of("work", "old") == tmp_path / "document.md"
