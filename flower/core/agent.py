@@ -85,6 +85,7 @@ def build_options(
     resume: str | None = None,
     fork: bool = False,
     resume_at: str | None = None,
+    max_budget_usd: float | None = None,
     portable: bool = True,
     add_dirs: Sequence[Path | str] = (),
     hooks: Mapping[str, list[Any]] | None = None,
@@ -94,7 +95,8 @@ def build_options(
 ) -> "ClaudeAgentOptions":
     """The SDK's options for one child of this role.
 
-    ``portable``: no settings file of the user or the project takes part. Raises `ValueError` for ``fork`` or
+    ``max_budget_usd``: what this child may spend, the spec's budget by default. ``portable``: no settings file of
+    the user or the project takes part. Raises `ValueError` for ``fork`` or
     ``resume_at`` without ``resume``: alone they would do nothing, in silence.
     """
     from claude_agent_sdk import ClaudeAgentOptions
@@ -129,7 +131,7 @@ def build_options(
         "model": spec.model,
         "effort": spec.effort,
         "max_turns": spec.max_turns,
-        "max_budget_usd": spec.max_budget_usd,
+        "max_budget_usd": spec.max_budget_usd if max_budget_usd is None else max_budget_usd,
         "agents": spec.agents,
     }
     options |= {name: value for name, value in optional.items() if value is not None}

@@ -262,6 +262,15 @@ def limit_of(message: Any) -> float | None:
     )
 
 
+def task_cut_off(message: Any) -> bool:
+    """Whether the message says that a subagent was ended from outside."""
+    data = getattr(message, "data", None) or {}
+    return getattr(message, "subtype", None) == "task_notification" and data.get("status") in (
+        "stopped",
+        "killed",
+    )
+
+
 def session_of(message: Any) -> str | None:
     """The session id that a message names, if it does."""
     named = getattr(message, "session_id", None) or (getattr(message, "data", None) or {}).get("session_id")

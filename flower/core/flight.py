@@ -22,6 +22,7 @@ from flower.core.recovery import Failure, Recovery
 from flower.core.result import StepResult
 from flower.core.succession import Succession
 from flower.core.tether import tethered
+from flower.core.transcripts import Glimpse
 from flower.core.turns import Turns
 from flower.core.waits import Waits
 from flower.core.windows import Windows
@@ -132,6 +133,10 @@ class Flight:
             self.result.ok = self.result.error is None
         except OSError as error:
             self.result.error = f"{error.strerror}: {error.filename}" if error.filename else str(error)
+        except asyncio.CancelledError:
+            # Nobody cancels a flight but a loop that ends under it.
+            self.result.error = self.runtime.INTERRUPTED
+            raise
         finally:
             self.landed = True
             self.result.ended_at = time.time()
@@ -286,6 +291,7 @@ class Flight:
         if session is not None:
             spent = await asyncio.to_thread(self._restore, session)
         self._turns.spending.open(spent)
+        budget = self._budget()
         named = runtime.new_session_id() if session is None or self._fork else None
         self.result.session_id = named or session
         assert self.result.session_id is not None
@@ -302,10 +308,21 @@ class Flight:
             portable=runtime.portable,
             hooks=merge_hooks(self._guards(), self.spec.hooks),
             add_dirs=[workbench.root] if workbench is not None and workbench.external else [],
+            max_budget_usd=budget,
             environment=tethered(environment, cli=runtime.cli, lock=lock),
             cli_path=runtime.launcher,
         )
         return Conversation(options, lock)
+
+    def _budget(self) -> float | None:
+        """What the next child may spend, in US dollars: the CLI counts each child alone. Raises `ChildFailed`."""
+        left = [self.runtime.budget_left()]
+        if self.spec.max_budget_usd is not None:
+            left.append(self.spec.max_budget_usd - self._turns.spending.total)
+        known = [each for each in left if each is not None]
+        if known and min(known) <= 0:
+            raise ChildFailed("Reached maximum budget: there is nothing left to spend")
+        return min(known, default=None)
 
     def _compaction(self) -> CompactPolicy:
         # A session that hands over must not be summed up behind its back before.
@@ -343,26 +360,32 @@ class Flight:
     # In between
 
     async def _settle(self, conversation: Conversation) -> None:
-        """After a child: find out what it never heard, and take in what its file has beyond the store."""
+        """After a child: find out what it never heard and what it cost, and take in what the store lacks."""
         session = self.result.session_id
         if session is None:
             return
 
-        def salvage() -> list[str]:
+        said = conversation.unanswered
+
+        def salvage() -> Glimpse | None:
             folder = self.runtime.folder
-            said = conversation.unanswered
             if not wait_for_child(folder.leases, session, DYING_CHILD_SECONDS):
-                return []
-            heard = folder.heard(session, said) if said else set()
+                return None
+            glimpse = folder.glimpse(session, said)
             folder.salvage(self.runtime.store, session)
-            index = f"{self._index}\n\n" if self._index is not None else ""
-            return [text.removeprefix(index) for uuid, text in said.items() if uuid not in heard]
+            return glimpse
 
         try:
-            self._lost = await asyncio.to_thread(salvage)
+            seen = await asyncio.to_thread(salvage)
         except Exception:
             # The file stays where it is, and the next start tries again.
             logger.exception("could not take in the transcript of %s", session)
+            return
+        if seen is not None:
+            index = f"{self._index}\n\n" if self._index is not None else ""
+            self._lost = [text.removeprefix(index) for uuid, text in said.items() if uuid not in seen.heard]
+            # What a turn cost that was cut off is in no result, but the CLI writes it down when it ends.
+            self._turns.settle(seen.cost)
 
     def _lost_remarks(self) -> list[str]:
         """What was said in the last turn beside its prompt and never heard."""

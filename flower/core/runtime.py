@@ -47,11 +47,11 @@ class Runtime:
     ``manifest.json`` and ``lineage.json``; both are made when missing. ``portable``: no settings file takes part.
     ``trim``, ``ephemeral`` and ``keep_denials`` say what a resume leaves out (see `flower.stores`; the store keeps
     everything). ``workbench``: True for one of this run_dir's own; a result of ``spill_threshold`` characters or
-    more becomes a file in it (None or 0: none does). ``handoff``: when a session that is nearly full gives way to
-    a fresh one. ``resilience``: how failures are waited out; ``probe``, host and port to whether they answer, takes
-    the place of `flower.core.resilience.reachable`. ``environment`` is the whole environment of the
-    children, this process's own by default. ``handle_signals``: SIGTERM and SIGHUP write the rows in flight
-    before they end the process, while a step runs in the main thread.
+    more becomes a file in it (None or 0: none does). ``resilience``: how failures are waited out; ``probe``, host
+    and port to whether they answer, takes the place of `flower.core.resilience.reachable`. ``handoff``: when a
+    session that is nearly full gives way to a fresh one. ``max_budget_usd`` is for all steps together.
+    ``environment`` is the whole environment of the children, this process's own by default. ``handle_signals``:
+    SIGTERM and SIGHUP write the rows in flight before they end the process, while a step runs in the main thread.
 
     Raises `RuntimeError` when no credentials are found (the text says where they were looked for), `OSError`
     when the folders can't be used.
@@ -78,6 +78,7 @@ class Runtime:
         spill_threshold: int | None = 4000,
         resilience: Resilience | bool = True,
         handoff: HandoffPolicy | bool = True,
+        max_budget_usd: float | None = None,
         probe: Probe | None = None,
         environment: Mapping[str, str] | None = None,
         handle_signals: bool = True,
@@ -87,6 +88,7 @@ class Runtime:
         self.portable = portable
         self.resilience = resilience if isinstance(resilience, Resilience) else Resilience(enabled=resilience)
         self.handoff = handoff if isinstance(handoff, HandoffPolicy) else HandoffPolicy(enabled=handoff)
+        self.max_budget_usd = max_budget_usd
         self.probe = probe
         self.spill_threshold = spill_threshold
         self.workbench = self._laid_out(workbench)
@@ -154,6 +156,12 @@ class Runtime:
     def total_cost(self) -> float:
         """What this run has spent, in US dollars, four decimals."""
         return round(sum(each.cost_usd for each in [*self.results, *self._in_flight()]), 4)
+
+    def budget_left(self) -> float | None:
+        """What this run may still spend, in US dollars; None without a limit."""
+        if self.max_budget_usd is None:
+            return None
+        return self.max_budget_usd - sum(each.cost_usd for each in [*self.results, *self._in_flight()])
 
     async def run(
         self,
@@ -312,7 +320,9 @@ def _guarded(on_event: OnEvent | None) -> OnEvent:
             return
         try:
             on_event(event)
-        except Exception:
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
             # A subscriber is a guest: what it raises is its own affair, and the run goes on.
             logger.exception("a subscriber failed on an event of kind %s", event.kind)
 

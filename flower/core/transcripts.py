@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -43,6 +43,13 @@ class Archive(Protocol):
     def append_sync(self, key: Any, entries: list[Entry]) -> None: ...
 
     def subkeys(self, key: Any) -> list[str]: ...
+
+
+class Glimpse(NamedTuple):
+    """``heard``: which of the things said the model was shown. ``cost``: of the session, None if it isn't told."""
+
+    heard: set[str]
+    cost: float | None
 
 
 @dataclass(frozen=True)
@@ -86,17 +93,20 @@ class ClaudeFolder:
             self._write_part(self._file(session_id, subpath), part)
         return entries
 
-    def heard(self, session_id: str, said: Collection[str]) -> set[str]:
-        """Which of the uuids of things said the session's file names: those, the model was or will be shown.
+    def glimpse(self, session_id: str, said: Collection[str]) -> Glimpse:
+        """What a child's file tells beside its entries; ``said`` are uuids of what was said to it.
 
         Call it before `salvage`, which takes the file away. Raises `OSError`.
         """
         file = self._file(session_id)
-        if not file.exists():
-            return set()
-        with file.open("rb") as lines:
-            # A prompt has the uuid itself; of a remark the entry that shows it to the model says where it came from.
-            return {uuid for line in lines for uuid in said if uuid.encode() in line}
+        heard, costs = set(), b""
+        if file.exists():
+            with file.open("rb") as lines:
+                for line in lines:
+                    # A prompt has the uuid itself; of a remark the entry that shows it to the model names it.
+                    heard |= {uuid for uuid in said if uuid.encode() in line}
+                    costs = line if b'"cost-state"' in line[:200] else costs
+        return Glimpse(heard, _total(costs))
 
     def salvage(self, archive: Archive, session_id: str) -> int:
         """Take what the session's files hold beyond the store into it; returns how many entries that were.
@@ -196,6 +206,12 @@ class ClaudeFolder:
                 each.rmdir()
         with contextlib.suppress(OSError):
             folder.rmdir()
+
+
+def _total(line: bytes) -> float | None:
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        return float(json.loads(line)["totalCostUSD"])
+    return None
 
 
 def _line(entry: Entry) -> bytes:

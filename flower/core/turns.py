@@ -6,7 +6,15 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from flower.core.claude import ChildFailed, Conversation, api_error_of, limit_of, retry_of, session_of
+from flower.core.claude import (
+    ChildFailed,
+    Conversation,
+    api_error_of,
+    limit_of,
+    retry_of,
+    session_of,
+    task_cut_off,
+)
 from flower.core.events import Event, context_of, is_synthetic, normalize
 from flower.core.outage import OutageWatch
 from flower.core.recovery import OVERLOAD, Failure, Recovery
@@ -19,6 +27,8 @@ from flower.core.windows import window_reported
 
 if TYPE_CHECKING:
     from flower.core.runtime import Runtime
+
+CUT_OFF = "a subagent was ended before it could report, as it is when the budget is used up"
 
 
 class Turns:
@@ -49,11 +59,17 @@ class Turns:
         """What the main thread itself has said so far."""
         return "\n".join(self._prose)
 
+    def settle(self, session_cost: float | None) -> None:
+        """A child has ended, and its session has cost this much by then."""
+        self.spending.report(session_cost)
+        self._result.cost_usd = self.spending.total
+
     async def take(self, conversation: Conversation, text: str) -> Failure | None:
         """One prompt and all that follows from it; returns why it did not end well, if it didn't."""
         failure: Failure | None = None
         complaints: list[str] = []
         until: float | None = None
+        cut_off = False
         breaking: asyncio.Task[None] | None = None
         watch = self._watch(conversation)
         looking = asyncio.create_task(self._look_after(watch, conversation), name="flower-outage-watch")
@@ -64,8 +80,9 @@ class Turns:
                     complaint = api_error_of(message)
                     if complaint:
                         complaints.append(complaint)
+                    cut_off = cut_off or task_cut_off(message)
                     if type(message).__name__ == "ResultMessage":
-                        failure = _failure_of(message, complaints, until)
+                        failure, cut_off = _failure_of(message, complaints, until), False
                         complaints = complaints if failure else []
                     refusal = self._hear(message, watch)
                     self._see(message, failure)
@@ -82,7 +99,8 @@ class Turns:
         finally:
             looking.cancel()
             await asyncio.gather(looking, *([breaking] if breaking else []), return_exceptions=True)
-        return failure
+        # A budget that a subagent uses up ends it and says no more: the words before were not the last.
+        return failure or (Failure(CUT_OFF) if cut_off else None)
 
     async def write_handoff(self, conversation: Conversation, task: str) -> Failure | None:
         """The session that is nearly full writes its document; returns why it could not, if it couldn't.

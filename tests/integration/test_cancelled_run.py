@@ -127,3 +127,18 @@ def test_a_loop_that_ends_under_a_run_takes_the_child_along(
         wait_until(lambda: not standing_in(tmp_path / "w"), timeout=10)
         assert alive(script.pid) and descendants(script.pid) == []
         assert [row["ok"] for row in rows(tmp_path / "r")] == [False]
+
+
+def test_a_loop_that_ends_under_a_run_leaves_a_row_that_says_why(tmp_path: Path) -> None:
+    runs = []
+
+    async def begin(model: Rehearsal) -> None:
+        runtime = Runtime(workspace=tmp_path / "w", run_dir=tmp_path / "r", environment=environment(model))
+        flow = Workflow([Step("干活", handy(), "do the work")])
+        runs.append(asyncio.create_task(flow.run(runtime)))  # the loop's own end cancels it
+        await eventually((tmp_path / "w" / "started.txt").exists, timeout=30)
+
+    with Rehearsal(ENDLESS) as model:
+        asyncio.run(begin(model))
+    (row,) = rows(tmp_path / "r")
+    assert (row["ok"], row["error"]) == (False, "interrupted-by-human")

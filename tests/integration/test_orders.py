@@ -197,11 +197,12 @@ async def test_nobody_listens_for_a_session_any_more_when_a_run_is_over(tmp_path
     assert lineage(tmp_path / "r") == before
 
 
+@pytest.mark.parametrize("problem", [RuntimeError, asyncio.CancelledError, GeneratorExit])
 async def test_what_a_subscriber_raises_changes_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, problem: type[BaseException]
 ) -> None:
     def fail(event: Event) -> None:
-        raise RuntimeError("a broken screen")
+        raise problem("a broken screen")
 
     script = play(
         Turn(text="first", calls=[bash("echo one > one.txt")]),
