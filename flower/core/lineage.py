@@ -6,7 +6,8 @@ damaged file means starting from scratch with one quiet line, never an error.
 
 A session that has no transcript yet must not displace one that has. Such an id is kept under ``pending`` beside
 the living one, and takes its place when `alive` finds that it lives. A session that is nearly full and has left a
-document for its successor is under ``handoffs``, until the successor lives. Other fields that a newer flower wrote are
+document for its successor is under ``handoffs``, until the successor lives. What a person said and no session has
+heard for certain is under ``words``. Other fields that a newer flower wrote are
 kept as they are.
 """
 
@@ -40,6 +41,7 @@ class Lineage:
     woke: int = 0
     pending: dict[str, str] = field(default_factory=dict)
     handoffs: dict[str, dict[str, str]] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
     notice: Words | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -84,6 +86,16 @@ class Lineage:
         handed = self.handoffs.get(step, {})
         return Path(handed["document"]) if handed.get("session") == session_id else None
 
+    def note(self, words: str) -> None:
+        """The person said ``words``, which a session is still to hear: on disk when this returns. Once is enough."""
+        if words:
+            self._change(lambda: None if words in self.words else self.words.append(words))
+
+    def heard(self, *words: str) -> None:
+        """A session has heard ``words``."""
+        if set(words) & set(self.words):
+            self._change(lambda: self._forget(words))
+
     def alive(self, has_session: Callable[[str], bool]) -> dict[str, str]:
         """The session of each step whose session still is in the store; a pending one that lives goes first."""
         living = {}
@@ -115,7 +127,7 @@ class Lineage:
             for each in [self.path, *(extra or ())]:
                 if each.exists():
                     shutil.move(each, folder / each.name)
-        self.steps, self.pending, self.handoffs, self.woke = {}, {}, {}, 0
+        self.steps, self.pending, self.handoffs, self.words, self.woke = {}, {}, {}, [], 0
         return folder
 
     def _settle(self, step: str, session_id: str) -> None:
@@ -123,6 +135,9 @@ class Lineage:
         self.pending.pop(step, None)
         if self.handoffs.get(step, {}).get("session") != session_id:
             self.handoffs.pop(step, None)
+
+    def _forget(self, words: tuple[str, ...]) -> None:
+        self.words = [each for each in self.words if each not in words]
 
     def _retire(self, step: str, session_id: str, document: Path) -> None:
         self._settle(step, session_id)
@@ -159,7 +174,7 @@ class Lineage:
 
     def _record(self, others: dict[str, Any]) -> bytes:
         ours: dict[str, Any] = {"workspace": str(self.workspace), "woke": self.woke, "steps": self.steps}
-        for name in ("pending", "handoffs"):
+        for name in ("pending", "handoffs", "words"):
             if getattr(self, name):
                 ours[name] = getattr(self, name)
         return msgspec.json.format(msgspec.json.encode(ours | others))
@@ -169,6 +184,7 @@ class Lineage:
         self.steps = dict(record["steps"])
         self.pending = dict(record.get("pending", {}))
         self.handoffs = dict(record.get("handoffs", {}))
+        self.words = list(record.get("words", []))
 
     def _read(self) -> dict[str, Any] | Words | None:
         """The file's record; None when there is none; the reason when it can't serve this workspace."""
@@ -196,6 +212,7 @@ class _Shape(msgspec.Struct):
     steps: dict[str, str]
     pending: dict[str, str] = {}
     handoffs: dict[str, dict[str, str]] = {}
+    words: list[str] = []
 
 
 def _unused(folder: Path) -> Path:

@@ -1,7 +1,8 @@
 """`Step` and `Workflow`: steps one after another, each taken up where its last session left it.
 
 The context of a workflow is one dict that its steps share and `Workflow.run` returns. Names that begin with an
-underscore are the workflow's own: ``_runtime _on_event _sessions _results _inherited _lineage _woke _aborted _failed_at``.
+underscore are the workflow's own: ``_runtime _on_event _sessions _results _inherited _lineage _woke _aborted
+_failed_at``.
 """
 
 import inspect

@@ -1,68 +1,56 @@
-"""The flow behind a bare ``flower``, and the look that tells whether a folder can be continued."""
+"""The flow behind a bare ``flower``: ask until it is clear, say how it will be judged, have it done, have it judged.
 
+Words said at a wake land in three places: in the brief, in a list of checks that is made anew, and with whoever does
+the work. They are noted in the lineage first and crossed out there when the work has heard them, so that a kill
+between any two of these leaves a next run that does the rest.
+"""
+
+from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict
 
-from flower.core.agent import AgentSpec
-from flower.core.documents import Brief, Goal
+from flower.core.documents import ADDED_ON_WAKE, Goal
+from flower.core.events import Event
+from flower.core.guards import isolation_obstacle
+from flower.core.human import HumanChannel
 from flower.core.lineage import Lineage
 from flower.core.roles import coordinator, worker
+from flower.core.runtime import OnEvent, Runtime
 from flower.core.words import Words, language_of
-from flower.workflow.base import Ctx, Step, Workflow
+from flower.core.workbench import Workbench
+from flower.workflow.base import Ctx, OnStep, Step, Workflow
+from flower.workflow.clarify import CLARIFY_RESUME, clarify_step
+from flower.workflow.goal import GOAL_KEY, goal_step, with_goal
+from flower.workflow.waking import BRIEF_NAME, GOAL_NAME, archive, wake_state, workbench_of
 
+__all__ = ["CODER_PROMPT", "WORK", "StarterFlow", "starter_flow", "wake_state", "workbench_of"]
+
+CLARIFY = "确认需求"
+SET_GOAL = "设定目标"
 WORK = "干活"
 
 CODER_PROMPT = """\
 你来动手。先看清现状再改;每改一处就验证一处,不要攒到最后一起试。
 做完的标准是你亲眼看到它跑通,不是代码看起来对。"""
 
+_DO = "照这份需求做:\n\n{brief}"
+_JUDGED_BY = "做完后会有人拿这份清单逐条去看:\n\n{goal}"
+
 GO_ON = """\
-接着上次的活继续 —— 不是重新开始。你的上下文里有需求、做到哪了、试过什么。
+接着上次的活继续 —— 不是重新开始。需求、做到哪了、试过什么,你都已经知道。
 先看一眼现场(文件、git 状态)是不是和你记得的一样,再从断的地方接着做;已经做完的不要重做。
 如果全做完了,就说清楚结果在哪、怎么用。"""
 
+_GOAL_ANEW = "判定清单连同这些话重推过了,以这份为准:\n\n{goal}"
+_BRIEF_ANEW = "需求重新确认过,以这份为准:\n\n{brief}"
 
-class WakeState(TypedDict):
-    """What `wake_state` found."""
+# A folder that was worked in before there was a brief, woken without a word.
+_NO_REQUEST = """\
+这个目录里有一段做过的活,但没有需求确认书。先看现场(文件、git 记录),再问清楚接下来要做什么。"""
 
-    waking: bool
-    brief: Path
-    goal: Path
-    checks: int
-    woke: int
-    steps: dict[str, str]
-
-
-def wake_state(
-    workspace: Path | str = ".",
-    *,
-    run_dir: Path | str = "runs",
-    isolate: bool = False,
-    brief_name: str = "需求.md",
-    goal_name: str = "目标.md",
-) -> WakeState:
-    """Whether this folder can be continued, and what there is to continue. Writes not one byte.
-
-    ``waking``: the brief is there with all its four sections. ``checks``: how many checks the goal has.
-    ``woke``: how many times it was woken. ``steps``: the session of each step. Never raises for what it finds.
-    """
-    notes = workbench_of(Path(workspace).resolve(), isolate=isolate) / "notes"
-    brief, goal = notes / brief_name, notes / goal_name
-    confirmed, aim = Brief.load(brief), Goal.load(goal)
-    lineage = Lineage.open(run_dir, workspace)
-    return {
-        "waking": confirmed is not None and confirmed.complete(),
-        "brief": brief,
-        "goal": goal,
-        "checks": len(aim.checks) if aim is not None else 0,
-        "woke": lineage.woke,
-        "steps": dict(lineage.steps),
-    }
-
-
-def workbench_of(workspace: Path, *, isolate: bool = False) -> Path:
-    """Where a workspace's workbench is: inside it, or beside it when workers get worktrees of their own."""
-    return workspace.parent / f".flower-{workspace.name}" if isolate else workspace / ".flower"
+NO_REQUEST = Words(
+    "要给一句诉求,例如 flower '帮我做一个 X'",
+    "a request is needed, for example: flower 'make me an X'",
+)
 
 
 def starter_flow(
@@ -71,49 +59,161 @@ def starter_flow(
     workspace: Path | str = ".",
     run_dir: Path | str = "runs",
     new: bool = False,
+    isolate: bool = False,
+    clarify_only: bool = False,
+    goal: bool = True,
+    rounds: int = 3,
+    judge_can_run: bool = False,
+    max_asks: int | None = None,
+    timeout_s: float | None = 1800.0,
+    instructions: str = "",
+    worker_prompt: str | None = None,
+    brief_name: str = BRIEF_NAME,
+    goal_name: str = GOAL_NAME,
+    log_name: str = "问答记录.md",
     language: str | None = None,
-) -> Workflow:
-    """The flow of a bare ``flower``: a coordinator that dispatches a worker, continued from wake to wake.
+) -> "StarterFlow":
+    """The flow of a bare ``flower``: three steps, 确认需求, 设定目标 and 干活, continued from wake to wake.
 
-    ``ask`` is the request in a new folder, a remark in a used one, and None or blank to go on as it was.
-    ``new`` archives what was here and starts over. Raises `ValueError` when there is neither a request nor
-    anything to go on with.
+    ``ask`` is the request in a new folder, a remark in a used one, and None or blank to go on as it was. ``new``
+    archives what was here and starts over. ``isolate``: each worker gets a git worktree, and the workbench lies
+    beside the workspace. ``clarify_only``: the first step alone; ``goal`` of False: nobody judges. ``rounds`` is how
+    often the work is done at most. ``judge_can_run``: who judges may run commands. ``max_asks``: how many questions
+    may be asked, None for any number; ``timeout_s``: how long each waits. ``instructions`` go to the coordinator,
+    ``worker_prompt`` to who does the work (None: verify after every change).
+
+    Hand its ``workbench`` to the `Runtime`. Raises `ValueError` when there is neither a request nor anything to go
+    on with, and when ``isolate`` can't work here.
     """
     folder = Path(workspace).resolve()
     words = (ask or "").strip()
+    spoken = language or language_of({})
+    workbench = Workbench(folder, home=workbench_of(folder, isolate=isolate))
+    brief_path, goal_path = workbench.notes / brief_name, workbench.notes / goal_name
     lineage = Lineage.open(run_dir, folder)
-    if not words and (new or not lineage.steps):
-        raise ValueError(
-            Words(
-                "要给一句诉求,例如 flower '帮我做一个 X'",
-                "a request is needed, for example: flower 'make me an X'",
-            ).spoken(language or language_of({}))
-        )
+    known = wake_state(folder, run_dir=run_dir, isolate=isolate, brief_name=brief_name)["waking"]
+    if not words and (new or not (known or lineage.steps or lineage.words)):
+        raise ValueError(NO_REQUEST.spoken(spoken))
+    obstacle = isolation_obstacle(workbench) if isolate else None
+    if obstacle is not None:
+        raise ValueError(obstacle.spoken(spoken))
     if new:
-        archive(folder, lineage)
-    return Workflow([_work_step(words)], name="starter")
+        archive(workbench.notes, lineage, [brief_path, goal_path])
+
+    channel = HumanChannel(
+        log_path=workbench.notes / log_name,
+        amend_path=brief_path,
+        max_asks=max_asks,
+        timeout_s=timeout_s,
+    )
+    said = _Said(words, [*lineage.words, *([words] if words and words not in lineage.words else [])])
+    clarifying = clarify_step(channel, brief_path=brief_path, prompt=said.request, name=CLARIFY, retries=1)
+    if said.all:
+        clarifying = replace(clarifying, resume_prompt=said.go_on_asking)
+    coder = worker(
+        "写代码、改代码、跑命令、做验证的人。一次派一件说得清的活。",
+        worker_prompt or CODER_PROMPT,
+        isolate=isolate,
+    )
+    lead = coordinator("协调者", instructions, {"coder": coder}, channel=channel)
+    work = Step(WORK, lead, said.begin, resume_prompt=said.go_on)
+    steps = [clarifying]
+    if goal and not clarify_only:
+        setting = goal_step(
+            channel,
+            goal_path=goal_path,
+            brief_key=CLARIFY,
+            name=SET_GOAL,
+            always_set=bool(words) and brief_path.exists(),
+            retries=1,
+            can_run=judge_can_run,
+        )
+        work = with_goal(work, channel, goal_path=goal_path, rounds=rounds, can_run=judge_can_run)
+        steps.append(setting)
+    if not clarify_only:
+        steps.append(work)
+    return StarterFlow(steps, said, channel, workbench)
 
 
-def archive(workspace: Path, lineage: Lineage) -> Path | None:
-    """Move the faces of what was done here (lineage, brief, goal) together into the archive; None if there are none.
+class StarterFlow(Workflow):
+    """See `starter_flow`."""
 
-    Raises `OSError`.
+    def __init__(self, steps: list[Step], said: "_Said", channel: HumanChannel, workbench: Workbench) -> None:
+        super().__init__(steps, name="starter", channel=channel, workbench=workbench)
+        self._said = said
+
+    async def run(
+        self, runtime: Runtime, *, on_event: OnEvent | None = None, on_step: OnStep | None = None
+    ) -> Ctx:
+        """See `Workflow.run`."""
+        self._take_in(runtime)
+        listener = _Listener(self._said, self.context, on_event)
+        return await super().run(runtime, on_event=listener, on_step=on_step)
+
+    def _take_in(self, runtime: Runtime) -> None:
+        """Note the words before anything is done with them, and add them to a brief that is frozen."""
+        lineage = Lineage.open(runtime.run_dir, runtime.workspace)
+        lineage.note(self._said.now)
+        path = self.channel.amend_path
+        if path is not None and path.exists():
+            for words in self._said.all:
+                self.channel.amend(words, label=ADDED_ON_WAKE)
+
+
+class _Said:
+    """What the person said: ``now``, and ``all`` that no session has heard for certain yet."""
+
+    def __init__(self, now: str, all_of_it: list[str]) -> None:
+        self.now = now
+        self.all = all_of_it
+
+    def request(self, ctx: Ctx) -> str:
+        """What is asked about first."""
+        return "\n\n".join(self.all) or _NO_REQUEST
+
+    def go_on_asking(self, ctx: Ctx) -> str:
+        """What a clarification that was cut off is told, with what came on top."""
+        return "\n\n".join([CLARIFY_RESUME, *self.all])
+
+    def begin(self, ctx: Ctx) -> str:
+        """What the work begins with: all of what was settled."""
+        return "\n\n".join([_DO.format(brief=ctx.get(CLARIFY, "")), *_goal_in(ctx, _JUDGED_BY)])
+
+    def go_on(self, ctx: Ctx) -> str:
+        """What the work goes on with: it has the whole story, and is told only what is new."""
+        anew = []
+        if CLARIFY in ctx["_results"]:
+            anew.append(_BRIEF_ANEW.format(brief=ctx.get(CLARIFY, "")))
+        if SET_GOAL in ctx["_results"]:
+            anew += _goal_in(ctx, _GOAL_ANEW)
+        return "\n\n".join([*self.all, *anew, GO_ON])
+
+
+class _Listener:
+    """Passes events on, and crosses the words out once a step that they are for has heard them.
+
+    That is the work; or the clarification, while there is no brief: what it is told it asks about, and freezes.
     """
-    notes = workbench_of(workspace) / "notes"
-    faces = [notes / "需求.md", notes / "目标.md"]
-    if not lineage.path.exists() and not any(face.exists() for face in faces):
-        return None
-    return lineage.archive(notes / "archive", extra=faces)
+
+    def __init__(self, said: _Said, ctx: Ctx, on_event: OnEvent | None) -> None:
+        self._said = said
+        self._ctx = ctx
+        self._on_event = on_event
+        self._step = ""
+
+    def __call__(self, event: Event) -> None:
+        if event.kind == "step":
+            self._step = event.text
+        elif event.kind in ("text", "thinking", "tool_call") and self._step in (CLARIFY, WORK):
+            # An answer proves that what came before it is in the transcript.
+            lineage = self._ctx.get("_lineage")
+            if lineage is not None and self._said.all and not event.payload.get("subagent", True):
+                lineage.heard(*self._said.all)
+                self._said.all = []
+        if self._on_event is not None:
+            self._on_event(event)
 
 
-def _work_step(words: str) -> Step:
-    # The session has the whole story; sent again in full, the request would read as a changed one.
-    def go_on(ctx: Ctx) -> str:
-        return f"{words}\n\n{GO_ON}" if words else GO_ON
-
-    return Step(WORK, _coordinator(), words or GO_ON, resume_prompt=go_on)
-
-
-def _coordinator() -> AgentSpec:
-    coder = worker("写代码、改代码、跑命令、做验证的人。一次派一件说得清的活。", CODER_PROMPT)
-    return coordinator("协调者", "", {"coder": coder})
+def _goal_in(ctx: Ctx, words: str) -> list[str]:
+    goal = ctx.get(GOAL_KEY)
+    return [words.format(goal=goal.prompt_block())] if isinstance(goal, Goal) and goal.complete() else []

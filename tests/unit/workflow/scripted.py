@@ -19,7 +19,7 @@ class Answer:
 
     ``sessions`` are those that take over one after another; none given, it is the resumed one or a new one.
     ``transcript``: whether the last of them lives in the store afterwards. ``during`` is called once the session
-    is known; ``raises`` is raised then.
+    is known; ``raises`` is raised then. ``spoken``: the text also comes as an event, as it does from a model.
     """
 
     text: str = "done"
@@ -28,6 +28,7 @@ class Answer:
     transcript: bool = True
     during: Callable[[], object] | None = None
     raises: Exception | None = None
+    spoken: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,18 @@ class Asked:
 class ScriptedRuntime(Runtime):
     """Store, lineage, leases and manifest are those of any run; `asked` tells what the steps wanted."""
 
-    def __init__(self, workspace: Path, run_dir: Path, *answers: Answer, **options: Any) -> None:
+    def __init__(
+        self,
+        workspace: Path,
+        run_dir: Path,
+        *answers: Answer,
+        by_step: Callable[[str], Answer] | None = None,
+        **options: Any,
+    ) -> None:
         environment = {**os.environ, "ANTHROPIC_API_KEY": "made-up"}
         super().__init__(workspace=workspace, run_dir=run_dir, environment=environment, **options)
         self.asked: list[Asked] = []
+        self._by_step = by_step or (lambda name: Answer())
         self._answers = list(answers)
 
     async def run(
@@ -62,12 +71,14 @@ class ScriptedRuntime(Runtime):
     ) -> StepResult:
         name = step_name or spec.name
         self.asked.append(Asked(name, prompt, resume, fork))
-        answer = self._answers.pop(0) if self._answers else Answer()
+        answer = self._answers.pop(0) if self._answers else self._by_step(name)
         own = resume if resume is not None and not fork else str(uuid.uuid4())
         sessions = answer.sessions or [own]
         for session in sessions:
             if self.on_session is not None:
                 self.on_session(session)
+        if answer.spoken and on_event is not None:
+            on_event(Event("text", answer.text, payload={"subagent": False}))
         if answer.during is not None:
             answer.during()
         if answer.raises is not None:
