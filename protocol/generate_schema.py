@@ -23,6 +23,7 @@ BODIES: Final[tuple[type, ...]] = (
     runs.RunStarted,
     runs.RunOnce,
     control.SayTo,
+    control.AnswerTo,
     control.At,
     control.ResumeAt,
     control.Done,

@@ -13,7 +13,7 @@ T = TypeVar("T")
 _encoder = msgspec.json.Encoder()
 _from_client: "msgspec.json.Decoder[FromClient]" = msgspec.json.Decoder(FromClient)
 _from_daemon: "msgspec.json.Decoder[FromDaemon]" = msgspec.json.Decoder(FromDaemon)
-_CLIENT_TAGS: Final = frozenset({"hello", "say", "answer", "interrupt", "resume", "stop", "seen"})
+_CLIENT_TAGS: Final = frozenset({"hello", "say", "answer", "aside", "interrupt", "resume", "stop", "seen"})
 _DAEMON_TAGS: Final = frozenset({"welcome", "snapshot", "happened", "changed", "accepted", "failure"})
 
 

@@ -17,10 +17,17 @@ class Say(msgspec.Struct, frozen=True, kw_only=True, tag="say"):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, tag="answer"):
-    """An answer to an open question; an empty text skips it."""
+    """An answer to an open question; an empty text skips it, the number of an option (from 1) means that option."""
 
     question_id: str
     text: str
+
+
+class Aside(msgspec.Struct, frozen=True, kw_only=True, tag="aside"):
+    """A question about the run, which never hears of it. ``id`` is the client's own: asked twice, it counts once."""
+
+    text: str
+    id: str
 
 
 class Interrupt(msgspec.Struct, frozen=True, kw_only=True, tag="interrupt"):
@@ -59,7 +66,10 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True, tag="changed"):
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True, tag="accepted"):
-    """A ``Say`` or ``Answer`` is in the daemon's journal, on disk; it survives the daemon's death."""
+    """A ``Say`` or an ``Answer`` is on disk and survives the daemon's death; an ``Aside`` is being looked into.
+
+    ``id`` is that of the ``Say`` or ``Aside``, or the question's.
+    """
 
     id: str
 
@@ -78,7 +88,7 @@ class Unknown(msgspec.Struct, frozen=True, kw_only=True, tag="unknown"):
     tag: str
 
 
-FromClient = Hello | Say | Answer | Interrupt | Resume | Stop | Seen
+FromClient = Hello | Say | Answer | Aside | Interrupt | Resume | Stop | Seen
 FromDaemon = Welcome | Snapshot | Happened | Changed | Accepted | Failure
 
 
@@ -88,6 +98,14 @@ class SayTo(msgspec.Struct, frozen=True, kw_only=True):
     place: Place
     text: str
     id: str
+
+
+class AnswerTo(msgspec.Struct, frozen=True, kw_only=True):
+    """``POST /v1/answer``; without a ``question_id`` it answers the oldest question that is open."""
+
+    place: Place
+    text: str
+    question_id: str = ""
 
 
 class At(msgspec.Struct, frozen=True, kw_only=True):

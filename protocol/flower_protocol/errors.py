@@ -54,6 +54,37 @@ CODES: Final = MappingProxyType(
             "{workspace} 里已经有一个在跑。先 `flowerctl stop`,或者接上去:`flower`。",
             "a run is already going in {workspace}. `flowerctl stop` it first, or attach with `flower`.",
         ),
+        "no-question": (
+            "{workspace} 里没有在等回答的问题。",
+            "no question is open in {workspace}.",
+        ),
+        "already-answered": (
+            "这个问题已经回答过了:{answer}",
+            "this question was answered already: {answer}",
+        ),
+        "not-waiting": (
+            "这个问题已经不等回答了:被跳过了,或者过了时候,由它自己判断。",
+            "this question no longer waits: it was skipped, or its time is over, and the agent decides by itself.",
+        ),
+        "too-many-asides": (
+            "旁路提问一次最多 {most} 个。等前面的答完再问。",
+            "at most {most} side questions at once. Ask again when one of them is answered.",
+        ),
+        "already-clarified": (
+            "需求已经确认过了,在 {path},--clarify-only 没有可做的。要重新确认就加 --new。",
+            "the request is clarified already, in {path}: --clarify-only has nothing to do. "
+            "Add --new to do it over.",
+        ),
+        "no-worktrees": (
+            "--isolate 要求 {path} 是 git 仓库(每个 subagent 要分一份 worktree)。"
+            "先 git init 并提交一次,或者去掉 --isolate。",
+            "--isolate needs {path} to be a git repository (each subagent gets a worktree of its own). "
+            "`git init` and commit once, or leave --isolate out.",
+        ),
+        "bad-value": (
+            "{flag} {value} 没有意义,没有启动。",
+            "{flag} {value} makes no sense; nothing was started.",
+        ),
         "no-such-folder": (
             "找不到文件夹 {path}。检查 -w/--workspace。",
             "no such folder: {path}. Check -w/--workspace.",

@@ -17,7 +17,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     goal: bool = True
     judge_can_run: bool = False
     asks: int = -1
-    timeout_s: float = 1800.0
+    timeout_s: float | None = 1800.0
+    """How long a question waits for its answer; 0 not at all, None for ever."""
     isolate: bool = False
     window: int | None = None
     handoff: bool = True

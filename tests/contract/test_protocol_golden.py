@@ -69,6 +69,7 @@ MESSAGES: dict[str, msgspec.Struct] = {
     ),
     "say": control.Say(text="顺便支持代码块高亮", id="6a1f"),
     "answer": control.Answer(question_id="q-1", text="8080"),
+    "aside": control.Aside(text="做到哪了", id="6a21"),
     "interrupt": control.Interrupt(),
     "resume": control.Resume(text="别碰 main.py"),
     "stop": control.Stop(),
@@ -78,7 +79,7 @@ MESSAGES: dict[str, msgspec.Struct] = {
         version="0.1.0",
         generation="20260101-093000-5f3c1a",
         status=_STATUS,
-        capabilities=("answer",),
+        capabilities=("answer", "aside"),
     ),
     "snapshot": handshake.Snapshot(
         generation="20260101-093000-5f3c1a", last_seq=7, events=(_EVENT,), omitted=3
@@ -121,6 +122,7 @@ MESSAGES: dict[str, msgspec.Struct] = {
         language="en",
     ),
     "say_to": control.SayTo(place=_PLACE, text="好了吗", id="6a20"),
+    "answer_to": control.AnswerTo(place=_PLACE, text="2", question_id="q2"),
     "at": control.At(place=_PLACE),
     "resume_at": control.ResumeAt(place=_PLACE, text="接着来"),
     "done": control.Done(),
