@@ -37,10 +37,13 @@ def relink(
 ) -> list[Entry]:
     """The entries without the dropped ones (by uuid), in one piece again; changed ones are copies.
 
+    Of two entries with one uuid the second goes too: it could not be told which of them another hangs on.
+
     A child of a dropped entry is attached to that one's stand-in, if it has any, else to its nearest surviving
     ancestor. A parent that is the entry itself, or unknown, is replaced by the nearest surviving entry before,
     of the same lane; a circle is broken the same way.
     """
+    entries = without_duplicates(entries)
     ways = _Ways(entries, dropped, stand_ins)
     last_of_lane: dict[tuple[bool, Any], str] = {}
     kept = []
@@ -69,8 +72,6 @@ class _Ways:
         parent = parent_of(entry)
         if parent is None:
             return None
-        if parent == uuid_of(entry):
-            return before
         return self.survivor(parent, before)
 
     def survivor(self, uuid: str, before: str | None) -> str | None:

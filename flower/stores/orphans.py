@@ -114,6 +114,7 @@ def _orphans(entries: list[Entry]) -> dict[str, list[str]]:
         missing = [call["id"] for call in calls_in(entry) if call["id"] not in answered]
         if uuid is not None and missing:
             orphans.setdefault(_last_part(uuid, following), []).extend(missing)
+            answered.update(missing)
     return orphans
 
 

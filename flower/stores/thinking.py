@@ -7,7 +7,7 @@ ends on it. And another provider can't verify the signature: then all of it goes
 from collections.abc import Collection
 from typing import Any
 
-from .chain import relink
+from .chain import relink, without_duplicates
 from .entries import (
     Entry,
     content_of,
@@ -28,6 +28,7 @@ def without_thinking(entries: list[Entry]) -> list[Entry]:
 
     Entries of which nothing is left go; those that a summary names stay, with a placeholder. Changed ones are copies.
     """
+    entries = without_duplicates(entries)
     fixed = named_by_summaries(entries)
     bare, dropped = [], set()
     for entry in entries:

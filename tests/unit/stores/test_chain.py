@@ -74,6 +74,14 @@ def test_a_circle_is_opened_where_it_comes_first() -> None:
     assert parents(relink(transcript.entries, set())) == {"a": None, "b": "a", "c": "b", "d": "c"}
 
 
+def test_two_entries_with_one_uuid_and_their_links_to_themselves_make_no_endless_way() -> None:
+    transcript = chain("a", "b", "r", "b", "c")
+    transcript.entries[2]["parentUuid"] = "r"
+    transcript.entries[3]["parentUuid"] = "b"
+
+    assert parents(relink(transcript.entries, {"a"})) == {"b": None, "r": "b", "c": "b"}
+
+
 def test_a_circle_of_dropped_entries_leads_nowhere_but_to_the_entry_before() -> None:
     transcript = chain("a", "b", "c", "d")
     transcript.entries[1]["parentUuid"] = "c"

@@ -4,6 +4,7 @@ import copy
 import json
 import sqlite3
 from collections import Counter
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,32 @@ REFUSED = "PreToolUse:Bash hook error: dispatch it"
 REJECTED = "The user doesn't want to proceed with this tool use. STOP what you are doing."
 
 
+MOVES = (
+    "prompt",
+    "answer",
+    "work",
+    "attachment",
+    "error",
+    "mark",
+    "sentinel",
+    "note",
+    "meta",
+    "thought",
+    "summary",
+)
+
+
+# Rules meet where these do.
+COMPANIES = (
+    ("error", "summary"),
+    ("mark", "answer", "prompt"),
+    ("mark", "sentinel", "summary"),
+    ("thought", "summary"),
+    ("work", "mark"),
+    ("work",),
+)
+
+
 class Random(Transcript):
     """A transcript that is told by what `draw` decides."""
 
@@ -54,25 +81,10 @@ class Random(Transcript):
     def one(self, *choices: Any) -> Any:
         return self._draw(st.sampled_from(choices))
 
-    def tell(self, forks: bool) -> None:
-        move = self.one(
-            "prompt",
-            "answer",
-            "work",
-            "work",
-            "work",
-            "attachment",
-            "error",
-            "mark",
-            "sentinel",
-            "note",
-            "meta",
-            "thought",
-            *(["summary"] if forks else []),  # it begins another conversation
-        )
+    def tell(self, moves: Sequence[str], forks: bool) -> None:
         if forks and self.entries and self.one(False, False, False, True):
             self._last = self.one(None, *uuids(self.entries))
-        getattr(self, f"tell_{move}")()
+        getattr(self, f"tell_{self.one(*moves)}")()
 
     def tell_prompt(self) -> None:
         self.prompt(self.new("p"), self.one("go on", "API Error: 529", "[Request interrupted by user]"))
@@ -116,7 +128,8 @@ class Random(Transcript):
             logicalParentUuid=before,
             compactMetadata={"trigger": "auto", "preservedMessages": {"uuids": carried}},
         )
-        self.add(self.new("s"), "user", isCompactSummary=True, message={"content": "API Error: so far"})
+        text = self.one("API Error: so far", "[Request interrupted by user]")
+        self.add(self.new("s"), "user", isCompactSummary=True, message={"content": text})
 
     def tell_note(self) -> None:
         self.note()
@@ -160,22 +173,30 @@ class Random(Transcript):
             entry["toolDenialKind"] = "permission-rule"
 
 
+def moves(*without: str) -> st.SearchStrategy[list[str]]:
+    """A few kinds a transcript: what meets only now and then in a mixture of all meets often among few."""
+    among = [move for move in MOVES if move not in without]
+    mixtures = st.lists(st.sampled_from(among), min_size=1, max_size=4, unique=True)
+    companies = [[move for move in company if move in among] for company in COMPANIES]
+    return mixtures | st.sampled_from(companies)
+
+
 @st.composite
 def sound(draw: Any) -> list[Entry]:
     """As the CLI writes them: forks, but nothing is broken."""
-    transcript = Random(draw)
+    transcript, kinds = Random(draw), draw(moves())
     for _ in range(draw(st.integers(1, 8))):
-        transcript.tell(forks=True)
+        transcript.tell(kinds, forks=True)
     return transcript.entries
 
 
 @st.composite
 def straight(draw: Any) -> list[Entry]:
     """One conversation without forks, except those that parallel calls make."""
-    transcript = Random(draw)
+    transcript, kinds = Random(draw), draw(moves("summary"))  # a summary begins another
     transcript.prompt("start")
     for _ in range(draw(st.integers(1, 8))):
-        transcript.tell(forks=False)
+        transcript.tell(kinds, forks=False)
     transcript.prompt("end")
     return transcript.entries
 
@@ -189,7 +210,7 @@ def broken(draw: Any) -> list[Entry]:
         entry = entries[at]
         match draw(
             st.sampled_from(
-                ["phantom", "self", "later", "twice", "cut", "half", "side", "stray", "lost uuid"]
+                ["phantom", "self", "later", "twice", "again", "cut", "half", "side", "stray", "lost uuid"]
             )
         ):
             case "phantom":
@@ -200,6 +221,8 @@ def broken(draw: Any) -> list[Entry]:
                 entry["parentUuid"] = entries[-1].get("uuid")
             case "twice":
                 entries.append(copy.deepcopy(entry))
+            case "again":
+                entries.append({**copy.deepcopy(entry), "uuid": f"again{len(entries)}"})
             case "cut":
                 del entries[: draw(st.integers(0, at))]
             case "half":
@@ -349,7 +372,7 @@ def test_without_thinking_all_else_is_as_it_was(entries: list[Entry]) -> None:
 
     carried = named_by_summaries(entries)
     expected = []
-    for entry in entries:
+    for entry in without_second_ones(entries):
         content = content_of(entry)
         left = [block for block in content if not is_thinking(block)]
         if entry.get("type") != "assistant" or len(left) == len(content):
@@ -510,7 +533,10 @@ class Rules:
         return block
 
     def _neutral_mark(self, entry: Entry) -> Entry:
-        return with_content(entry, [words(self._policy.interrupt_text)])
+        text = self._policy.interrupt_text
+        message = entry["message"]
+        content = text if isinstance(message["content"], str) else [words(text)]
+        return {**entry, "message": {**message, "content": content}}
 
     def _message_lost_a_call(self, entry: Entry) -> bool:
         return any(
