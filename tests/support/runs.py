@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flower.core.agent import AgentSpec
-from flower.rehearsal import Call, Rehearsal, Scene, Script, Turn
+from flower.rehearsal import Call, Rehearsal, Role, Scene, Script, Turn
 
 
 def bash(command: str) -> Call:
@@ -27,13 +27,32 @@ def play(*turns: Turn, again: bool = False) -> Script:
     return Script(scenes=[Scene(name="only", role="main", turns=list(turns), again=again)])
 
 
+BRIEF = "## 目标\nthe work\n## 验收标准\nit is done\n## 边界\nnothing else\n## 未知与假设\nnone"
+GOAL = "# 目标\nthe work is done\n# 判定清单\n- look: it is done"
+ACHIEVED = "# 结论\n达成\n# 理由\nseen\n# 未通过\n- 无"
+
+ROLES = {
+    "coordinator": Role(thread="main", tools=["Agent"]),
+    "clarifier": Role(thread="main", without=["Agent"], system="未知与假设"),
+    "setter": Role(thread="main", without=["Agent"], system="判定清单"),
+    "judge": Role(thread="main", without=["Agent"], system="未通过"),
+}
+
+
+def agreeable() -> list[Scene]:
+    """Those around the work in the starter's flow: nobody asks, and all is found well."""
+    said = {"clarifier": BRIEF, "setter": GOAL, "judge": ACHIEVED}
+    return [Scene(name=role, role=role, again=True, turns=[Turn(text=text)]) for role, text in said.items()]
+
+
 def crew(*work: Turn) -> Script:
     """A script for the starter's flow: a coordinator that has the work done, then the rest of it, and concludes."""
     return Script(
+        roles=ROLES,
         scenes=[
             Scene(
                 name="lead",
-                role="main",
+                role="coordinator",
                 again=True,
                 turns=[
                     Turn(text="sending someone", calls=[_dispatch("the work")]),
@@ -48,7 +67,8 @@ def crew(*work: Turn) -> Script:
                 prompt="the rest",
                 turns=[Turn(text="finishing", calls=[bash("echo three > three.txt")]), Turn(text="finished")],
             ),
-        ]
+            *agreeable(),
+        ],
     )
 
 
