@@ -24,13 +24,14 @@ def logs(context: Context, *, follow: bool) -> int:
         raise Failed(context.texts("no_log", path=path)) from error
     with file:
         _print(deque(file, LINES))
-    if follow:
-        _follow(path, os.path.getsize(path))
+        if follow:
+            _follow(
+                path, os.fstat(file.fileno()).st_ino, file.tell()
+            )  # what is written meanwhile is not missed
     return OK
 
 
-def _follow(path: Path, position: int) -> None:
-    inode = path.stat().st_ino
+def _follow(path: Path, inode: int, position: int) -> None:
     try:
         while True:  # until Ctrl-C: it is what the person asked for
             time.sleep(_POLL_SECONDS)
