@@ -43,6 +43,14 @@ def is_login(text: str | None) -> bool:
     return bool(text) and _LOGIN.search(text or "") is not None
 
 
+def is_thinking_refused(text: str | None) -> bool:
+    """Whether the API refused the thinking that a session is fed back: changed, or signed by another provider.
+
+    Always fatal for `classify`; fed back without its thinking, the session can go on.
+    """
+    return bool(text) and _THINKING.search(text or "") is not None
+
+
 def _status(*codes: str) -> str:
     # A status stands alone: not within 14000 or req-400, not a port (host:500), a price, a share, a
     # decimal or an amount of something.
@@ -115,4 +123,12 @@ _TRANSIENT = _any(
     r"超时|网络(?:错误|异常|不可达|不可用|中断|连接)|断网|连接(?:被)?(?:重置|拒绝|断开|关闭|中断|失败|异常)",
     r"(?:域名|DNS)\s*解析失败|无法(?:连接|访问|解析)|(?:服务器?)(?:暂时|暂)?(?:不可用|内部错误|异常|错误)",
     r"稍后(?:再试|重试)|无可用渠道|网关错误",
+)
+
+_THINKING = _any(
+    r"thinking`?[^\n]{0,80}cannot be modified",
+    r"invalid `?signature`?[^\n]{0,40}thinking",
+    r"final block in an assistant message cannot be `?thinking",
+    r"expected `?thinking`?[^\n]{0,40}but found",
+    r"thinking[^\n]{0,40}signature[^\n]{0,40}(?:invalid|required|missing|mismatch)",
 )

@@ -1,8 +1,8 @@
 """One step in flight: its attempts, and the child and the session of each.
 
 Everything here happens on the event loop's thread; `Runtime` brings a person's orders over to it. What an order
-means is in `flower.core.orders`, what a failure means in `flower.core.recovery`, what goes on within an attempt in
-`flower.core.turns`; the flight carries it out.
+means is in `flower.core.orders`, what a failure means in `flower.core.recovery`, who works in `flower.core.children`,
+what goes on within an attempt in `flower.core.turns`; the flight carries it out.
 """
 
 import asyncio
@@ -12,16 +12,16 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flower.core.agent import AgentSpec, CompactPolicy, build_options
-from flower.core.claude import ChildFailed, Conversation, Mirror
+from flower.core.agent import AgentSpec
+from flower.core.children import Children
+from flower.core.claude import ChildFailed, Conversation
 from flower.core.events import Event
-from flower.core.guards import delegate_guard, merge_hooks, whitelist_guard, workbench_hooks
-from flower.core.lease import child_lock, wait_for_child
+from flower.core.failures import is_thinking_refused
+from flower.core.lease import DYING_CHILD_SECONDS, wait_for_child
 from flower.core.orders import Orders
 from flower.core.recovery import Failure, Recovery
 from flower.core.result import StepResult
 from flower.core.succession import Succession
-from flower.core.tether import tethered
 from flower.core.transcripts import Glimpse
 from flower.core.turns import Turns
 from flower.core.waits import Waits
@@ -32,14 +32,6 @@ if TYPE_CHECKING:
     from flower.core.runtime import Runtime
 
 logger = logging.getLogger(__name__)
-
-# After a SIGKILL of an owner its child has three seconds to end in order, and three to be killed.
-DYING_CHILD_SECONDS = 12.0
-
-IN_USE = Words(
-    "上次那段对话正被另一个 flower 用着,这次另开一段新的。",
-    "the last conversation is in use by another flower; this run begins a new one.",
-)
 
 
 class Flight:
@@ -77,11 +69,13 @@ class Flight:
             self._record_handoff,
         )
         self._turns = Turns(runtime, self.result, self._recovery, self._waits, emit, self._succession)
+        self._children = Children(runtime, spec, self.result, self._turns.spending, self._tell)
         self._conversation: Conversation | None = None
         self._chores: set[asyncio.Task[None]] = set()
         self._opening: str | None = None
         self._index: str | None = None
         self._lost: list[str] = []
+        self._plain: set[str] = set()
 
     # Orders
 
@@ -104,9 +98,7 @@ class Flight:
         """A remark for the turn that runs; for the next one if none does, or the next step once this one landed."""
         if self.landed:
             self.runtime.keep(text)
-        elif (
-            self._conversation is not None and self._conversation.in_turn and not self._orders.given.is_set()
-        ):
+        elif self._conversation is not None and self._conversation.in_turn and self._listens():
             self._chore(self._speak(self._conversation, text), "flower-say")
         else:
             self._orders.remark(text)
@@ -159,6 +151,15 @@ class Flight:
                 self.result.errors.append(failure.text)
             if failure is not None and self._succession.overflowed(failure.text):
                 self._succession.degrade(prompt, "上下文已经放不下了")
+            elif failure is not None and is_thinking_refused(failure.text):
+                if await self._leave_out_thinking():
+                    session, text = self.result.session_id, self._words_again(text, True)
+                    self.result.attempts += 1
+                    self.result.resumed = True
+                    continue
+                # Even without it: the session is dead, and what it did isn't.
+                if self._succession.enabled:
+                    self._succession.degrade(prompt, "这段会话的记录接口不认")
             if self._succession.ready:
                 problem = self._succession.brake()
                 if problem is not None:
@@ -185,7 +186,9 @@ class Flight:
         if self._orders.ending is not None:
             return None
         try:
-            conversation = self._conversation = await self._prepare(session)
+            conversation = self._conversation = await self._children.prepare(
+                session, self._fork, self._resume_at
+            )
         except ChildFailed as error:
             return Failure(str(error))
         try:
@@ -220,6 +223,17 @@ class Flight:
         lost, self._lost = self._lost, []
         self._orders.remark(*lost)
         return self._succession.pass_on()
+
+    async def _leave_out_thinking(self) -> bool:
+        """Feed the session back without thinking from now on; False when there is none, or it was done already."""
+        session = self.result.session_id
+        if session is None or session in self._plain or not await self._has_transcript():
+            return False
+        self._plain.add(session)
+        self.runtime.store.leave_out_thinking(session)
+        if session != self._resume:
+            self._fork, self._resume_at = False, None
+        return True
 
     def _record_handoff(self, session: str, document: Path) -> None:
         if self.runtime.on_handoff is not None:
@@ -280,82 +294,6 @@ class Flight:
             return "\n\n".join(remarks) or None
         self._emit(Event("interrupt", words, payload={"step": self.result.step}))
         return "\n\n".join(part for part in (words, self.runtime.INTERRUPT_NOTE, *remarks) if part)
-
-    async def _prepare(self, session: str | None) -> Conversation:
-        """A conversation to be opened: in the session if it can be had, else in a new one. Raises `ChildFailed`."""
-        runtime, workbench = self.runtime, self.runtime.workbench
-        spent = 0.0
-        if session is not None and not runtime.claim(session):
-            self._tell(IN_USE)
-            session = None
-        if session is not None:
-            spent = await asyncio.to_thread(self._restore, session)
-        self._turns.spending.open(spent)
-        budget = self._budget()
-        named = runtime.new_session_id() if session is None or self._fork else None
-        self.result.session_id = named or session
-        assert self.result.session_id is not None
-        lock = child_lock(runtime.folder.leases, self.result.session_id)
-        environment = {**runtime.child_environment(), **self._compaction().env(), **self.spec.env}
-        options = build_options(
-            self.spec,
-            cwd=runtime.workspace,
-            session_store=Mirror(runtime.store, runtime.project_key),
-            session_id=named,
-            resume=session,
-            fork=self._fork and session is not None,
-            resume_at=self._resume_at if session is not None else None,
-            portable=runtime.portable,
-            hooks=merge_hooks(self._guards(), self.spec.hooks),
-            add_dirs=[workbench.root] if workbench is not None and workbench.external else [],
-            max_budget_usd=budget,
-            environment=tethered(environment, cli=runtime.cli, lock=lock),
-            cli_path=runtime.launcher,
-        )
-        return Conversation(options, lock)
-
-    def _budget(self) -> float | None:
-        """What the next child may spend, in US dollars: the CLI counts each child alone. Raises `ChildFailed`."""
-        left = [self.runtime.budget_left()]
-        if self.spec.max_budget_usd is not None:
-            left.append(self.spec.max_budget_usd - self._turns.spending.total)
-        known = [each for each in left if each is not None]
-        if known and min(known) <= 0:
-            raise ChildFailed("Reached maximum budget: there is nothing left to spend")
-        return min(known, default=None)
-
-    def _compaction(self) -> CompactPolicy:
-        # A session that hands over must not be summed up behind its back before.
-        return self.spec.compact or CompactPolicy("no_summary" if self._succession.enabled else "auto")
-
-    def _restore(self, session: str) -> float:
-        """Make the CLI's file what the store feeds back; returns what the session has cost so far."""
-        folder = self.runtime.folder
-        if not wait_for_child(folder.leases, session, DYING_CHILD_SECONDS):
-            raise ChildFailed("an earlier child of this session is still alive")
-        folder.salvage(self.runtime.store, session)
-        entries = folder.restore(self.runtime.store, session)
-        costs = [entry.get("totalCostUSD") for entry in entries if entry.get("type") == "cost-state"]
-        return float(costs[-1] or 0.0) if costs else 0.0
-
-    def _guards(self) -> dict[str, list[Any]]:
-        """The hooks that every role has, with or without a workbench, and those that come with one."""
-        spec, workbench = self.spec, self.runtime.workbench
-        guard = (
-            delegate_guard(allow_glance=spec.glance)
-            if spec.delegate_only
-            else whitelist_guard(spec.allowed_tools, role=spec.name)
-        )
-        own = {"PreToolUse": [guard]} if guard is not None else {}
-        if workbench is None:
-            return own
-        more = workbench_hooks(
-            workbench,
-            delegate_only=False,
-            spill_threshold=self.runtime.spill_threshold,
-            agents=spec.agents,
-        )
-        return merge_hooks(own, more)
 
     # In between
 

@@ -18,6 +18,9 @@ try:
 except ImportError:
     fcntl = None  # type: ignore[assignment]
 
+# After a SIGKILL of an owner its child has three seconds to end in order, and three to be killed.
+DYING_CHILD_SECONDS = 12.0
+
 
 class Lease:
     """The right to continue one session. Make it by `take`; give it back by `release`."""

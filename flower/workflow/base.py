@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from flower.core.agent import AgentSpec
+from flower.core.children import IN_USE
 from flower.core.documents import Handoff
 from flower.core.events import Event
-from flower.core.flight import IN_USE
 from flower.core.lineage import Lineage
 from flower.core.result import StepResult
 from flower.core.runtime import OnEvent, Runtime

@@ -172,3 +172,38 @@ async def test_what_was_spent_is_counted_once_over_attempts_and_runs(tmp_path: P
     told_by_events = sum(event.payload["cost_usd"] for event in events if event.kind == "result")
     assert told_by_events == pytest.approx(first.cost_usd)
     assert first.cost_usd + second.cost_usd == pytest.approx(total)
+
+
+SIGNATURE = "messages.1.content.0: Invalid `signature` in `thinking` block"
+
+
+async def test_thinking_that_the_api_refuses_is_left_out_and_the_session_goes_on(tmp_path: Path) -> None:
+    # The CLI itself tries once more without it, in its memory alone; what it is fed back is ours to mend.
+    refused = Fault(status=400, message=SIGNATURE, times=2)
+    script = play(
+        Turn(text="first", thinking="a signed thought", calls=[bash("echo one > one.txt")]),
+        Turn(text="second", faults=[refused], calls=[bash("echo two > two.txt")]),
+        Turn(text="all done"),
+    )
+    with Rehearsal(script) as model:
+        result, _ = await outcome(tmp_path, model)
+
+        assert result.ok and result.attempts == 2 and result.resumed and not result.retired, result
+        before, after = (told(request) for request in (model.requests[1], model.requests[-1]))
+        assert "a signed thought" in before and "a signed thought" not in after
+        assert "echo one" in after and "API Error" not in after
+
+
+async def test_a_session_that_is_refused_even_without_its_thinking_hands_over(tmp_path: Path) -> None:
+    refused = Fault(status=400, message=SIGNATURE, times=2)
+    script = play(
+        Turn(text="first", calls=[bash("echo one > one.txt")]),
+        Turn(text="second", faults=[refused], calls=[bash("echo two > two.txt")]),
+        Turn(text="all done"),
+        again=True,
+    )
+    with Rehearsal(script) as model:
+        result, _ = await outcome(tmp_path, model)
+
+    assert result.ok and len(result.retired) == 1, result
+    assert any(error.startswith("交接降级(") for error in result.errors)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from flower.core.failures import classify, is_login, is_overload
+from flower.core.failures import classify, is_login, is_overload, is_thinking_refused
 from tests.unit.core.failure_texts import FAILURE_TEXTS, FailureText
 
 each_text = pytest.mark.parametrize("known", FAILURE_TEXTS, ids=[known.text[:50] for known in FAILURE_TEXTS])
@@ -71,3 +71,21 @@ def test_each_promised_error_of_the_network_is_transient(name: str) -> None:
 )
 def test_a_status_counts_only_where_it_stands_alone(text: str, kind: str) -> None:
     assert classify(text) == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "API Error: 400 messages.1.content.0: Invalid `signature` in `thinking` block",
+        "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
+        "messages.5: The final block in an assistant message cannot be `thinking`.",
+        "Expected `thinking` or `redacted_thinking`, but found `text`.",
+    ],
+)
+def test_thinking_that_is_refused_is_known_by_its_text(text: str) -> None:
+    assert is_thinking_refused(text) and not is_login(text) and not is_overload(text)
+
+
+@pytest.mark.parametrize("text", [None, "", "I am thinking about the signature", "400 prompt is too long"])
+def test_other_texts_are_no_refusal_of_thinking(text: str | None) -> None:
+    assert not is_thinking_refused(text)
