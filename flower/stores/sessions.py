@@ -224,9 +224,9 @@ class QueuedSessionStore:
         return self._locked(self._database.projects)
 
     def has_session(self, project_key: str, session_id: str) -> bool:
-        """Whether there is a transcript of this session; reads one row."""
+        """Whether there is a transcript of this session that can be taken up; reads one row."""
         key = TranscriptKey(project_key, session_id)
-        return self._locked(lambda: self._database.has(key) or key in self._backlog.transcripts())
+        return self._locked(lambda: self._database.has(key) or any(map(uuid_of, self._backlog.waiting(key))))
 
     def last_context(self, project_key: str, session_id: str, *, scan: int = 60) -> int:
         """How many tokens the session's main thread held when the model last spoke.

@@ -78,7 +78,9 @@ class SqliteDatabase:
         return [payload for (payload,) in self._rows(query, key.stored, size)]
 
     def has(self, key: TranscriptKey) -> bool:
-        return bool(self._rows("SELECT 1 FROM meta WHERE store_key = ?", key.stored))
+        # Entries without a uuid are the CLI's notes to itself; with those alone it can't take up a session.
+        query = "SELECT 1 FROM entries WHERE store_key = ? AND uid IS NOT NULL LIMIT 1"
+        return bool(self._rows(query, key.stored))
 
     def sessions(self, project_key: str) -> list[tuple[str, int]]:
         first, end = bounds_below(project_key)

@@ -1,6 +1,8 @@
 """Steps in order on the real CLI: gates, retries, two runs that want one session, and what the manifest says of it."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from flower import Event, Runtime, Step, StepAbort, StepResult, Workflow
 from flower.core.lineage import Lineage
 from flower.rehearsal import Rehearsal, Scene, Script, Turn
+from flower.workflow.base import Ctx
 from tests.support.runs import environment, handy, lineage, play, rows, told
 
 TALK = play(Turn(text="done"), again=True)
@@ -177,3 +180,27 @@ async def test_a_stop_while_the_child_comes_up_sends_nothing(tmp_path: Path) -> 
         assert ctx["_failed_at"] == "干活"
         assert rows(place.run_dir)[0]["error"] == "stopped-by-human"
         assert model.requests == []
+
+
+async def test_a_session_that_was_cut_before_its_first_words_is_begun_anew(tmp_path: Path) -> None:
+    """The CLI notes that it takes a prompt before it writes the prompt; killed in between it can't resume."""
+    with Rehearsal(TALK) as model:
+        place = Place(tmp_path, model)
+
+        async def wake() -> Ctx:
+            runtime = place.runtime()
+            try:
+                return await Workflow([Step("work", handy(), "work")]).run(runtime)
+            finally:
+                runtime.close()
+
+        await wake()
+        before = lineage(place.run_dir)["steps"]["work"]
+        with closing(sqlite3.connect(place.run_dir / "sessions.db")) as database, database:
+            database.execute("DELETE FROM entries WHERE seq >= 2")
+            database.execute("UPDATE meta SET next_seq = 2")
+
+        ctx = await asyncio.wait_for(wake(), timeout=20)
+
+    assert ctx.get("_failed_at") is None
+    assert lineage(place.run_dir)["steps"]["work"] != before
