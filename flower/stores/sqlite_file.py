@@ -165,8 +165,6 @@ def _set_journal(connection: sqlite3.Connection, *, shared: bool) -> str:
     On a file system that is shared between machines a log would need memory that they don't share.
     """
     mode = _ask_for_journal(connection, "delete" if shared else "wal")
-    if mode not in ("wal", "memory"):
-        mode = _ask_for_journal(connection, "delete")
     # A log that is cut off by a power failure costs the last entries; a journal could cost the file.
     connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
     return mode

@@ -40,7 +40,7 @@ def without_thinking(entries: list[Entry]) -> list[Entry]:
             else:
                 dropped.add(uuid)
         bare.append(entry)
-    return relink(bare, dropped) if dropped else bare
+    return relink(bare, dropped)
 
 
 def unfinished_thoughts(entries: list[Entry], fixed: Collection[str] = ()) -> set[str]:

@@ -370,6 +370,8 @@ def test_what_is_fed_back_is_exactly_what_the_rules_leave(entries: list[Entry], 
 def test_without_thinking_all_else_is_as_it_was(entries: list[Entry]) -> None:
     kept = without_thinking(entries)
 
+    left_over = {entry.get("parentUuid") or None for entry in kept} - {entry.get("uuid") for entry in kept}
+    assert left_over <= {None}, "every parent is there"
     carried = named_by_summaries(entries)
     expected = []
     for entry in without_second_ones(entries):
