@@ -47,10 +47,12 @@ class Parking:
         if self._run is not None and not self.occupied:
             self._stay = asyncio.create_task(self._wait(self._run), name="parked until a new login")
 
-    def end(self, *, failed: bool) -> bool:
-        """The run has ended; True when it stays parked from now on."""
+    def end(self, *, refused: bool) -> bool:
+        """The run has ended, of that refusal or otherwise; True when it stays parked from now on."""
+        if refused:
+            self.refuse()
         run, self._run = self._run, None
-        if run is None or not failed or not self.occupied:
+        if run is None or not refused:
             self.leave()
             return False
         run.ended.set()

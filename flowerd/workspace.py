@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from flower.core.failures import is_login
 from flower_protocol.runs import RunStarted, StartRun
 from flower_protocol.workspaces import Place, State
 from flowerd import options
@@ -296,7 +297,7 @@ class Workspace:
         ending = outcome.ending
         if ending is Ending.FAILED and self._daemon_ends:
             ending = Ending.INTERRUPTED
-        if self._parking.end(failed=ending is Ending.FAILED):
+        if self._parking.end(refused=ending is Ending.FAILED and is_login(outcome.error)):
             ending = Ending.LOGIN
         self._run = self._stopping = None
         self._holders.clear()

@@ -138,11 +138,12 @@ async def test_a_refused_run_is_parked_with_its_reason_and_the_daemon_stays_for_
     assert daemon.in_use
 
 
-async def test_a_failure_without_a_refusal_is_one_still(
+async def test_a_failure_of_something_else_is_one_still_also_after_a_refusal_that_passed(
     daemon: Daemon, talk: Talk, place: Place, stage: Stage
 ) -> None:
     await start(talk, place)
     await works(stage, 1)
+    await stage.run.tell("retry", "凭证被拒", waiting="login")
     stage.run.end(Ending.FAILED, error="没钱了")
 
     await eventually(lambda: not daemon.in_use)
