@@ -15,6 +15,7 @@ from .entries import (
     is_thinking,
     message_of,
     named_by_summaries,
+    parent_of,
     uuid_of,
     with_content,
 )
@@ -45,14 +46,35 @@ def without_thinking(entries: list[Entry]) -> list[Entry]:
 
 def unfinished_thoughts(entries: list[Entry], fixed: Collection[str] = ()) -> set[str]:
     """The uuids of the entries of thinking alone that their message ends with; none of those in `fixed`."""
-    ends: dict[Any, list[str]] = {}
-    for entry in entries:
-        uuid = uuid_of(entry)
-        if entry.get("type") != "assistant" or uuid is None or is_set_apart(entry):
-            continue
-        content = content_of(entry)
-        if content and all(map(is_thinking, content)) and uuid not in fixed:
-            ends.setdefault(message_of(entry), []).append(uuid)
+    parts = _parts_of_messages(entries)
+    ends: dict[Any, dict[str, Entry]] = {}
+    for part in parts:
+        if part["uuid"] not in fixed and _is_thought(part):
+            ends.setdefault(message_of(part), {})[part["uuid"]] = part
         else:
-            ends.pop(message_of(entry), None)
-    return {uuid for uuids in ends.values() for uuid in uuids}
+            ends.pop(message_of(part), None)
+    if ends:
+        # An entry that was taken in later stands behind what follows from it; then only the links tell.
+        for part in _parts_of_messages(relink(entries, ())):
+            if not _is_thought(part):
+                _keep_what_led_to(part, ends.get(message_of(part), {}))
+    return {uuid for thoughts in ends.values() for uuid in thoughts}
+
+
+def _parts_of_messages(entries: list[Entry]) -> list[Entry]:
+    return [
+        entry
+        for entry in entries
+        if entry.get("type") == "assistant" and uuid_of(entry) is not None and not is_set_apart(entry)
+    ]
+
+
+def _is_thought(part: Entry) -> bool:
+    content = content_of(part)
+    return bool(content) and all(map(is_thinking, content))
+
+
+def _keep_what_led_to(part: Entry, thoughts: dict[str, Entry]) -> None:
+    above = parent_of(part)
+    while above is not None and above in thoughts:
+        above = parent_of(thoughts.pop(above))

@@ -24,7 +24,7 @@ from flower.stores.entries import (
     results_in,
     with_content,
 )
-from flower.stores.prune import PrunePolicy, PruningSessionStore, prune, without_thinking
+from flower.stores.prune import PrunePolicy, PruningSessionStore, prune, relink, without_thinking
 from flower.stores.residue import (
     denied_in,
     is_api_error,
@@ -570,12 +570,20 @@ class Rules:
         for entry in linked:
             if entry.get("type") == "assistant":
                 parts.setdefault(message_of(entry), []).append(entry)
+        above = {entry.get("uuid"): entry.get("parentUuid") for entry in relink(self._entries, ())}
         ends = set()
         for message in parts.values():
+            last: set[str] = set()
             while message and content_of(message[-1]) and all(map(is_thinking, content_of(message[-1]))):
                 if message[-1]["uuid"] in self._fixed:
                     break
-                ends.add(message.pop()["uuid"])
+                last.add(message.pop()["uuid"])
+            for part in message:
+                uuid = above[part["uuid"]]
+                while uuid in last:  # it led to this part, wherever it stands
+                    last.discard(uuid)
+                    uuid = above[uuid]
+            ends |= last
         return ends
 
 

@@ -126,6 +126,16 @@ def test_thinking_that_led_to_something_stays_as_it_was() -> None:
     assert prune(transcript.entries, PrunePolicy())[0] == transcript.entries
 
 
+def test_thinking_that_was_taken_in_after_what_it_led_to_stays() -> None:
+    transcript = thoughtful()
+    prompt, first, second, *rest = transcript.entries
+
+    entries, report = prune([prompt, *rest, first, second], PrunePolicy())
+
+    assert entries == [prompt, *rest, first, second]
+    assert report == PruneReport()
+
+
 def test_thinking_that_a_summary_names_stays() -> None:
     transcript = Transcript()
     transcript.says("a", thinking())
