@@ -74,6 +74,11 @@ class Conversation:
         return bool(self._calls or self._tasks)
 
     @property
+    def has_tasks(self) -> bool:
+        """Whether subagents, or commands in the background, are at work."""
+        return bool(self._tasks)
+
+    @property
     def unanswered(self) -> dict[str, str]:
         """What was said, by its uuid, and no result has named: the child may have ended before it heard it."""
         return dict(self._said)

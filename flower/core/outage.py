@@ -13,13 +13,18 @@ from collections.abc import Callable, Mapping
 from flower.core.resilience import Probe, Resilience
 from flower.core.waits import Waits
 
-GRACE_SECONDS = (
-    20.0  # the CLI's own pauses are longer from its fifth try on, and would outlast the outage by as much
-)
+# The CLI's own pauses are longer from its fifth try on, and would outlast the outage by as much.
+GRACE_SECONDS = 20.0
+# Of subagents' tries the CLI says nothing, and a person is to be told within five seconds.
+SILENCE_SECONDS = 4.0
 
 
 class OutageWatch:
-    """Watches over one turn. ``busy`` tells whether something works here that needs no network."""
+    """Watches over one turn.
+
+    ``busy`` tells whether something works here that may need no network; what a long outage would cost is left
+    alone then. ``agents`` tells whether subagents are among it, which do need it.
+    """
 
     def __init__(
         self,
@@ -28,6 +33,7 @@ class OutageWatch:
         waits: Waits,
         probe: Probe | None,
         busy: Callable[[], bool],
+        agents: Callable[[], bool] = lambda: False,
         *,
         grace: float = GRACE_SECONDS,
         now: Callable[[], float] = time.monotonic,
@@ -38,6 +44,7 @@ class OutageWatch:
         self._waits = waits
         self._probe = probe
         self._busy = busy
+        self._agents = agents
         self._grace = grace
         self._now = now
         self._heard_at = now()
@@ -65,10 +72,10 @@ class OutageWatch:
 
     async def _suspicion(self) -> bool:
         """Wait for a complaint, True, or for the time to look again, False."""
-        pause = self._resilience.probe_interval
+        pause = self._patience()
         left = 0.0 if self._gone_since is None else self._gone_since + self._grace - self._now()
         if left > 0:
-            pause = min(pause, left)
+            pause = min(self._resilience.probe_interval, left)
         try:
             async with asyncio.timeout(pause):
                 await self._complaint.wait()
@@ -78,7 +85,12 @@ class OutageWatch:
         return True
 
     def _silent(self) -> bool:
-        return not self._busy() and self._now() - self._heard_at >= self._resilience.probe_interval
+        return self._now() - self._heard_at >= self._patience()
+
+    def _patience(self) -> float:
+        """For how long silence means nothing: a command may take its time, the model and subagents speak soon."""
+        interval = self._resilience.probe_interval
+        return interval if self._busy() and not self._agents() else min(interval, SILENCE_SECONDS)
 
     async def _look(self) -> None:
         lost, back = self._resilience.outage_words(self._environment)

@@ -127,6 +127,7 @@ class Turns:
             self._waits,
             self._runtime.probe,
             lambda: conversation.works_locally,
+            lambda: conversation.has_tasks,
         )
 
     async def _look_after(self, watch: OutageWatch, conversation: Conversation) -> None:

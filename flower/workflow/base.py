@@ -15,6 +15,7 @@ from flower.core.agent import AgentSpec
 from flower.core.children import IN_USE
 from flower.core.documents import Handoff
 from flower.core.events import Event
+from flower.core.failures import is_login
 from flower.core.lineage import Lineage
 from flower.core.result import StepResult
 from flower.core.runtime import OnEvent, Runtime
@@ -263,7 +264,12 @@ class _StepRun:
         return await _settled(self.step.on_reject(result, self.ctx)) or ""
 
     def _stopped(self, result: StepResult) -> bool:
-        return result.error in (Runtime.STOPPED, Runtime.KILLED, Runtime.INTERRUPTED)
+        """Whether another try is not wanted: it was ended from outside, or needs a login first."""
+        return is_login(result.error) or result.error in (
+            Runtime.STOPPED,
+            Runtime.KILLED,
+            Runtime.INTERRUPTED,
+        )
 
     def _keep(self, result: StepResult) -> None:
         step, ctx = self.step, self.ctx

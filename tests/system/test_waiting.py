@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from flower.rehearsal import Fault, Script, Turn
 from tests.support.household import Household, HouseholdFactory
@@ -83,7 +82,6 @@ def test_a_usage_limit_says_until_when_and_takes_a_stop(household: HouseholdFact
     assert home.workspace(folder)["state"] == "dormant"
 
 
-@pytest.mark.xfail(reason="a step whose gate may reject it is tried again after a refused login, too")
 def test_refused_credentials_are_said_at_once_and_another_key_lets_the_run_go_on(
     household: HouseholdFactory,
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from flower.core.events import Event
-from flower.core.outage import OutageWatch
+from flower.core.outage import SILENCE_SECONDS, OutageWatch
 from flower.core.resilience import Resilience
 from flower.core.result import StepResult
 from flower.core.waits import Waits
@@ -20,7 +20,7 @@ class Turn:
 
     def __init__(self, grace: float, interval: float = 0.05) -> None:
         self.network = True
-        self.busy = False
+        self.busy = self.agents = False
         self.probes = 0
         self.events: list[Event] = []
         self.watch = OutageWatch(
@@ -29,6 +29,7 @@ class Turn:
             Waits(StepResult(step="step"), "en", self.events.append),
             self._probe,
             lambda: self.busy,
+            lambda: self.agents,
             grace=grace,
         )
 
@@ -71,14 +72,22 @@ async def test_silence_is_looked_into_too() -> None:
     await turn.until(lambda: turn.told() == ["network"])
 
 
-async def test_silence_while_a_tool_works_is_none_of_the_networks_business() -> None:
-    turn = Turn(grace=60, interval=0.01)
+async def test_silence_while_a_tool_works_is_looked_into_at_leisure_and_while_subagents_do_at_once() -> None:
+    turn = Turn(grace=60, interval=3600)
     turn.busy = True
+    assert turn.watch._patience() == 3600
+    turn.agents = True
+    assert turn.watch._patience() == SILENCE_SECONDS < 5
+    turn.busy = turn.agents = False
+    assert turn.watch._patience() == SILENCE_SECONDS
+
+
+async def test_an_outage_that_only_a_subagent_can_meet_is_told_too() -> None:
+    turn = Turn(grace=0.05)
+    turn.busy = turn.agents = True
     turn.network = False
-    watching = asyncio.create_task(turn.watch.outlast(), name="watch")
-    await asyncio.sleep(0.2)  # twenty intervals
-    watching.cancel()
-    assert turn.probes == 0
+    await turn.until(lambda: turn.told() == ["network"])
+    assert not turn.watch.gave_up, "what they did would be lost"
 
 
 async def test_the_end_of_an_outage_is_told_once() -> None:
