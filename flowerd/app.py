@@ -22,6 +22,7 @@ def build(owner: "Daemon") -> web.Application:
             web.get("/v1/wake", wake.show),
             web.post("/v1/runs", runs.start),
             web.post("/v1/say", control.say),
+            web.post("/v1/answer", control.answer_question),
             web.post("/v1/interrupt", control.interrupt),
             web.post("/v1/resume", control.resume),
             web.post("/v1/stop", control.stop),

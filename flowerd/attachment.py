@@ -16,6 +16,7 @@ from flower_protocol.codec import BadFrame, decode_from_client, encode
 from flower_protocol.control import (
     Accepted,
     Answer,
+    Aside,
     Changed,
     Interrupt,
     Resume,
@@ -36,6 +37,7 @@ logger = logging.getLogger(__name__)
 CHUNK_BYTES: Final = 256 * 1024
 MOST_TAIL: Final = 100_000
 REPLIES: Final = 16
+CAPABILITIES: Final = ("answer", "aside")
 
 
 class Attachment:
@@ -96,6 +98,7 @@ class Attachment:
             version=own_version(),
             generation=self._workspace.journal.generation,
             status=self._workspace.standing.status(),
+            capabilities=CAPABILITIES,
         )
 
     async def _begin(self) -> None:
@@ -156,8 +159,7 @@ class Attachment:
             try:
                 await self._obey(received)
             except Refused as refused:
-                identity = received.id if isinstance(received, Say) else ""
-                await self._reply(msgspec.structs.replace(refused.failure, id=identity))
+                await self._reply(msgspec.structs.replace(refused.failure, id=_identity(received)))
 
     async def _obey(self, message: msgspec.Struct) -> None:
         workspace, who = self._workspace, self._hello.who
@@ -174,8 +176,12 @@ class Attachment:
             case Seen(seq=seq):
                 seen = min(seq, self._cursor)
                 workspace.standing.saw(Position(workspace.journal.generation, seen))
-            case Answer():
-                raise Refused("not-available", flag="answer")
+            case Answer(question_id=question, text=text):
+                await workspace.answer(text, question)
+                await self._reply(Accepted(id=question))
+            case Aside(text=text, id=identity):
+                await workspace.aside(text, identity, who)
+                await self._reply(Accepted(id=identity))
             case _:
                 raise BadFrame(f"not expected here: {getattr(message, 'tag', type(message).__name__)}")
 
@@ -183,3 +189,12 @@ class Attachment:
         # Full when the client doesn't read: then it isn't listened to any more either.
         await self._replies.put(message)
         self.wake.set()
+
+
+def _identity(message: msgspec.Struct) -> str:
+    """By what the client knows its message again; nothing for an order."""
+    match message:
+        case Say(id=identity) | Aside(id=identity) | Answer(question_id=identity):
+            return identity
+        case _:
+            return ""

@@ -22,10 +22,14 @@ DAEMON: "Final[web.AppKey[Daemon]]" = web.AppKey("daemon")
 
 DONE: Final = Done()
 STATUS: Final = {
+    "already-answered": 409,
+    "already-clarified": 409,
     "already-running": 409,
     "internal": 500,
     "not-available": 501,
+    "no-question": 409,
     "not-running": 409,
+    "not-waiting": 409,
     "shutting-down": 503,
     "too-large": 413,
 }

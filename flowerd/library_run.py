@@ -12,22 +12,23 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Sequence
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from flower.core.events import Event
 from flower_protocol.runs import StartRun
 from flower_protocol.workspaces import Place
-from flowerd.environment import for_rehearsal
+from flowerd.flow import Flow, opened
+from flowerd.oracle import Oracle, SideQuestion
+from flowerd.outcome import one_line, outcome_of
 from flowerd.probe import Ask
-from flowerd.refusal import Refused
-from flowerd.run import Ending, Outcome, Prepared, Sink
-from flowerd.wire import drafted
+from flowerd.run import Ending, Outcome, Prepared, Settled, Sink
+from flowerd.wire import Draft, drafted
 
 if TYPE_CHECKING:
+    from flower.core.human import HumanChannel
     from flower.core.runtime import Runtime
-    from flower.rehearsal import Rehearsal
-    from flower.workflow.base import Ctx, Workflow
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ logger = logging.getLogger(__name__)
 UNCHECKED_EVENTS: Final = 64
 UNCHECKED_CHARACTERS: Final = 128 * 1024
 ROOM_SECONDS: Final = 60.0
+# After one of these a step, an agent or a turn of one has begun or ended.
+_TURNING_POINTS: Final = frozenset({"step", "system", "result"})
 
 
 class LibraryRun:
@@ -45,20 +48,32 @@ class LibraryRun:
     ) -> None:
         self._place = place
         self._request = request
-        self._words = "\n\n".join([*unheard, *([request.ask] if request.ask else [])])
-        self._rehearsal: Rehearsal | None = None
-        self._runtime: Runtime | None = None
-        self._workflow: Workflow | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._unheard = tuple(unheard)
+        self._probe = probe
+        self._flow: Flow | None = None
+        self._oracle: Oracle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None  # the daemon's
+        self._own_loop: asyncio.AbstractEventLoop | None = None
         self._sink: Sink | None = None
         self._unchecked = (0, 0)
-        self._probe = probe
+        self._step = ""
+        self._stood = (0, 0)
+        # One thread: a person's words are added to the brief in the order in which they were said.
+        self._adding = ThreadPoolExecutor(1, thread_name_prefix="brief")
 
     async def prepare(self) -> Prepared:
-        return await asyncio.to_thread(self._prepare)
+        self._flow = await asyncio.to_thread(
+            opened, self._place, self._request, self._unheard, probe=self._probe
+        )
+        return self._flow.prepared
 
     async def work(self, sink: Sink) -> Outcome:
         self._loop, self._sink = asyncio.get_running_loop(), sink
+        self._own_loop = asyncio.new_event_loop()
+        flow = self._ready
+        self._oracle = Oracle(
+            self._place, flow.environment, self._request.language, flow.workflow.workbench, self._send
+        )
         ended: asyncio.Future[Outcome] = self._loop.create_future()
         thread = threading.Thread(
             # A daemon thread: a process that has to end now must not wait for it.
@@ -71,7 +86,16 @@ class LibraryRun:
         return await asyncio.shield(ended)
 
     def say(self, text: str) -> None:
+        self._add(text)
         self._live.say(text)
+
+    async def answer(self, question_id: str, text: str) -> Settled | None:
+        return await asyncio.to_thread(_answered, self._channel, question_id, text.strip())
+
+    def aside(self, question: SideQuestion) -> None:
+        assert self._oracle is not None and self._own_loop is not None, "made before the run works"
+        with contextlib.suppress(RuntimeError):  # the run has just ended, and with it the question
+            self._own_loop.call_soon_threadsafe(self._oracle.ask, question)
 
     def pause(self) -> None:
         self._live.pause()
@@ -80,11 +104,12 @@ class LibraryRun:
         # In two orders: if nothing is on hold by now, `resume` does nothing, and the words must not go with it.
         # The words first: held, they are in the very prompt that goes on.
         if text:
-            self._live.say(text)
+            self.say(text)
         self._live.resume()
 
     def stop(self) -> None:
         self._live.stop()
+        self._end_asides()
 
     def rescue(self, reason: str) -> None:
         self._live.rescue(reason)
@@ -92,113 +117,93 @@ class LibraryRun:
     def terminate(self, reason: str) -> None:
         self._live.stop(reason)
         self._live.terminate()
+        self._end_asides()
+
+    @property
+    def _ready(self) -> Flow:
+        assert self._flow is not None, "orders come after `prepare`"
+        return self._flow
 
     @property
     def _live(self) -> "Runtime":
-        assert self._runtime is not None, "orders come after `prepare`"
-        return self._runtime
+        return self._ready.runtime
 
-    # In a worker thread
+    @property
+    def _channel(self) -> "HumanChannel":
+        channel: HumanChannel = self._ready.workflow.channel
+        return channel
 
-    def _prepare(self) -> Prepared:
-        try:
-            return self._set_up()
-        except BaseException:
-            self._tear_down()
-            raise
+    def _add(self, text: str) -> None:
+        """Have the words in the brief, too: who judges the work must know of them."""
+        with contextlib.suppress(RuntimeError):  # the run has just ended: the next one is told
+            self._adding.submit(self._channel.amend, text)
 
-    def _set_up(self) -> Prepared:
-        from flower.core.runtime import Runtime
-        from flower.workflow.starter import starter_flow, wake_state
-
-        workspace, run_dir, options = (
-            Path(self._place.workspace),
-            Path(self._place.run_dir),
-            self._request.options,
-        )
-        try:
-            self._runtime = Runtime(
-                workspace=workspace,
-                run_dir=run_dir,
-                trim=options.trim,
-                environment=self._environment(),
-                handle_signals=False,
-                probe=self._probe,
-            )
-            self._workflow = starter_flow(
-                self._words or None,
-                workspace=workspace,
-                run_dir=run_dir,
-                new=options.new,
-                language=self._request.language,
-            )
-        except RuntimeError as error:
-            raise Refused("no-credentials", text=str(error)) from error
-        except ValueError as error:
-            raise Refused("no-request") from error
-        except OSError as error:
-            raise _refusal_of(error, run_dir) from error
-        found = wake_state(workspace, run_dir=run_dir)
-        return Prepared(woke=found["woke"] + 1, checks=found["checks"])
-
-    def _environment(self) -> dict[str, str]:
-        environment = dict(self._request.environment)
-        if not self._request.options.rehearse:
-            return environment
-        from flower.rehearsal import Rehearsal, ScriptError, load_script
-
-        try:
-            self._rehearsal = Rehearsal(load_script(self._request.options.script or "default")).start()
-        except ScriptError as error:
-            raise Refused("bad-script", detail=str(error)) from error
-        return for_rehearsal(environment, self._rehearsal.env())
-
-    def _tear_down(self) -> None:
-        if self._runtime is not None:
-            self._runtime.close()
-        if self._rehearsal is not None:
-            self._rehearsal.close()
+    def _end_asides(self) -> None:
+        if self._oracle is not None:
+            self._oracle.end()
 
     # In the run's own thread
 
     def _fly(self, ended: "asyncio.Future[Outcome]") -> None:
         try:
-            outcome = asyncio.run(self._flow())
+            with asyncio.Runner(loop_factory=self._take_loop) as runner:
+                outcome = runner.run(self._work())
         except BaseException as error:
             # The edge of this thread: whatever the library lets through ends this run and no other.
             logger.exception("the run in %s broke off", self._place.workspace)
-            outcome = Outcome(Ending.FAILED, error=_one_line(error), cost_usd=self._live.total_cost())
+            outcome = Outcome(Ending.FAILED, error=one_line(error), cost_usd=self._live.total_cost())
         finally:
-            self._tear_down()
+            self._adding.shutdown()
+            self._ready.close()
         self._on_daemon_loop(lambda: _settle(ended, outcome))
 
-    async def _flow(self) -> Outcome:
-        assert self._workflow is not None, "made by `prepare`"
-        ctx = await self._workflow.run(self._live, on_event=self._tell)
-        return self._outcome(ctx)
+    def _take_loop(self) -> asyncio.AbstractEventLoop:
+        assert self._own_loop is not None, "made before this thread"
+        return self._own_loop
 
-    def _outcome(self, ctx: "Ctx") -> Outcome:
-        runtime = self._live
-        cost, unheard, step = runtime.total_cost(), tuple(runtime.take_mail()), ctx.get("_failed_at")
-        if self._words and not any(runtime.has_session(each.session_id or "") for each in runtime.results):
-            # Stopped before anything was in a transcript: what it was to be told is still to be told.
-            unheard = (self._words, *unheard)
-        if step is None:
-            return Outcome(Ending.DONE, cost_usd=cost, unheard=unheard)
-        error = ctx.get("_aborted") or next((each.error for each in reversed(runtime.results)), None)
-        if error == runtime.STOPPED:
-            return Outcome(Ending.STOPPED, step, cost_usd=cost, unheard=unheard)
-        return Outcome(Ending.FAILED, step, error or "", cost, unheard)
+    async def _work(self) -> Outcome:
+        assert self._oracle is not None, "made before this thread"
+        try:
+            ctx = await self._ready.workflow.run(self._live, on_event=self._tell)
+        finally:
+            await self._oracle.finish()
+        outcome = outcome_of(ctx, self._live, self._words, self._request.language)
+        if outcome.ending is Ending.DONE:
+            # Nobody asks any more. A run that was cut off leaves its question open: woken, it asks again.
+            self._channel.close()
+        return outcome
+
+    @property
+    def _words(self) -> tuple[str, ...]:
+        """What the run was started with."""
+        return (*self._unheard, *([self._request.ask] if self._request.ask else []))
 
     def _tell(self, event: Event) -> None:
-        sink, draft = self._sink, drafted(event)
-        assert sink is not None, "set before the thread started"
-        self._on_daemon_loop(lambda: sink.take(draft))
+        self._send(drafted(event))
+        if event.kind == "step":
+            self._step = event.text
+        if event.kind in _TURNING_POINTS:
+            self._stands()
         events, characters = self._unchecked
         self._unchecked = events + 1, characters + len(event.text)
         if events >= UNCHECKED_EVENTS or characters >= UNCHECKED_CHARACTERS:
             self._unchecked = 0, 0
-            self._await_on_daemon_loop(sink.room())
+            assert self._sink is not None, "set before the thread started"
+            self._await_on_daemon_loop(self._sink.room())
+
+    def _send(self, draft: Draft) -> None:
+        sink = self._sink
+        assert sink is not None, "set before the thread started"
+        self._on_daemon_loop(lambda: sink.take(draft))
+
+    def _stands(self) -> None:
+        """Tell how far it is, as far as no event says so."""
+        flow, sink = self._ready, self._sink
+        assert sink is not None, "set before the thread started"
+        round, checks = flow.round_of(self._step), flow.checks()
+        if (round, checks) != self._stood:
+            self._stood = round, checks
+            self._on_daemon_loop(lambda: sink.stands(round=round, checks=checks))
 
     def _on_daemon_loop(self, work: Callable[[], Any]) -> None:
         assert self._loop is not None, "set before the thread started"
@@ -225,11 +230,14 @@ def _settle(ended: "asyncio.Future[Outcome]", outcome: Outcome) -> None:
         ended.set_result(outcome)
 
 
-def _refusal_of(error: OSError, run_dir: Path) -> Refused:
-    if error.errno is None:  # no CLI was found: the text says it all
-        return Refused("no-cli", text=str(error))
-    return Refused("not-writable", path=str(error.filename or run_dir), detail=error.strerror or str(error))
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:500]
+def _answered(channel: "HumanChannel", question_id: str, words: str) -> Settled | None:
+    ask = next((each for each in channel.asks if each.id == question_id), None)
+    if ask is None:
+        return None
+    choice = replace(ask, answer=words).choice
+    if choice is not None:
+        # Whoever asked must not have to guess where the counting began.
+        words = ask.options[choice]
+    heard = channel.answer(question_id, words)
+    same = ask.state == ("answered" if words else "declined") and ask.answer == words
+    return Settled(ask.state, ask.answer, heard or same)

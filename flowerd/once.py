@@ -11,7 +11,6 @@ import contextlib
 import os
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from flower.core import credentials
@@ -23,8 +22,8 @@ from flower.core.words import Words
 from flower_protocol.codec import MAX_FRAME, decode, decode_from_client, encode
 from flower_protocol.control import Failure, Stop
 from flower_protocol.runs import RunOnce
-from flowerd.environment import for_rehearsal
 from flowerd.identity import require_folder
+from flowerd.prerequisites import refusal_of, rehearsed, require_credentials
 from flowerd.refusal import Refused
 from flowerd.run import Ending
 from flowerd.wire import Draft, drafted, happened, line
@@ -181,10 +180,7 @@ class Once:
         request = self._request
         require_folder(request.place)
         environment = self._environment()
-        found = credentials.resolve(environment, cwd=Path.cwd())
-        problem = credentials.check(found, request.language)
-        if problem is not None:
-            raise Refused("no-credentials", text=problem)
+        require_credentials(environment, request.language)
         try:
             self._runtime = Runtime(
                 workspace=request.place.workspace, run_dir=request.place.run_dir, environment=environment
@@ -192,7 +188,7 @@ class Once:
             if request.resume is not None:
                 self._claim(request.resume)
         except OSError as error:
-            raise _refusal_of(error, request.place.run_dir) from error
+            raise refusal_of(error, request.place.run_dir) from error
         if request.permission_mode == "bypassPermissions" and _is_root(self._live.child_environment()):
             raise Refused("not-as-root")
 
@@ -208,13 +204,9 @@ class Once:
         environment = {**os.environ, "PWD": os.getcwd()}
         if not self._request.rehearse:
             return environment
-        from flower.rehearsal import Rehearsal, ScriptError, load_script
-
-        try:
-            self._rehearsal = Rehearsal(load_script(self._request.script or "default")).start()
-        except ScriptError as error:
-            raise Refused("bad-script", detail=error.words.spoken(self._request.language)) from error
-        return for_rehearsal(environment, self._rehearsal.env())
+        request = self._request
+        self._rehearsal, environment = rehearsed(environment, request.script, request.language)
+        return environment
 
     def _close(self) -> None:
         if self._runtime is not None:
@@ -260,12 +252,6 @@ def _ending(result: StepResult) -> Ending:
         return Ending.DONE
     orders = {Runtime.STOPPED: Ending.STOPPED, Runtime.KILLED: Ending.INTERRUPTED}
     return orders.get(result.error or "", Ending.FAILED)
-
-
-def _refusal_of(error: OSError, run_dir: str) -> Refused:
-    if error.errno is None:  # no CLI was found: the text says it all
-        return Refused("no-cli", text=str(error))
-    return Refused("not-writable", path=str(error.filename or run_dir), detail=error.strerror or str(error))
 
 
 def _is_root(environment: dict[str, str]) -> bool:

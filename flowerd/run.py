@@ -7,6 +7,7 @@ from typing import Protocol
 
 from flower_protocol.runs import StartRun
 from flower_protocol.workspaces import Place
+from flowerd.oracle import SideQuestion
 from flowerd.wire import Draft
 
 
@@ -40,18 +41,32 @@ class Outcome:
     unheard: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of a question: ``answered``, or another of the library's words for it.
+
+    ``heard``: that is what the one who was just answering wants, be it because of these words or of the same before.
+    """
+
+    state: str
+    answer: str
+    heard: bool
+
+
 class Sink(Protocol):
     """Where a run's events go, on the loop's thread. Whoever produces many waits for `room` now and then."""
 
     def take(self, draft: Draft) -> int: ...
 
+    def stands(self, *, round: int, checks: int) -> None:
+        """Which round of the work it is (0: not at the work), and how many checks the goal has."""
+        ...
+
     async def room(self) -> None: ...
 
 
 class Run(Protocol):
-    """One run in one folder. Everything is called on the daemon's loop, and nothing but `prepare`, `work` and
-    `end` takes time.
-    """
+    """One run in one folder. Everything is called on the daemon's loop, and nothing but what is awaited takes time."""
 
     async def prepare(self) -> Prepared:
         """Set up all that can be refused. Raises `Refused`; then nothing was changed and nothing runs."""
@@ -63,6 +78,17 @@ class Run(Protocol):
 
     def say(self, text: str) -> None:
         """A remark, for the running turn or for the next one."""
+        ...
+
+    async def answer(self, question_id: str, text: str) -> Settled | None:
+        """Answer an open question, with blank words: skip it. On disk when it returns.
+
+        None when no such question was asked.
+        """
+        ...
+
+    def aside(self, question: SideQuestion) -> None:
+        """Have a side question looked into. An event ``aside`` tells what came of it, if the run lasts so long."""
         ...
 
     def pause(self) -> None:

@@ -12,12 +12,13 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from flower_protocol.workspaces import Place, WorkspaceStatus
-from flowerd.progress import advanced, cost_of, moves, until_of
+from flower_protocol.workspaces import Place, Question, WorkspaceStatus
+from flowerd.progress import advanced, cost_of
 from flowerd.registry import Record
 from flowerd.shared import Shared
 from flowerd.snapshot import Position
 from flowerd.states import Move, after
+from flowerd.waiting import Waiting, moves
 from flowerd.wire import Draft
 
 PUBLISH_SECONDS: Final = 0.05
@@ -52,6 +53,7 @@ class Standing:
         self._last_seq = last_seq
         self._known = record is not None
         self._timer: asyncio.TimerHandle | None = None
+        self._waiting = Waiting()
         self._cost = 0.0
         self._spending = 0.0  # by the run in flight, whose rows aren't in the manifest yet
         self.record = record or _blank(place)
@@ -64,6 +66,11 @@ class Standing:
         return (
             Position(self.record.seen_generation, self.record.seen) if self.record.seen_generation else None
         )
+
+    @property
+    def question(self) -> Question | None:
+        """The oldest question that is open."""
+        return self._waiting.questions[0] if self._waiting.questions else None
 
     def status(self) -> WorkspaceStatus:
         """As of now; the cost is that of the last `refresh`, and what the run in flight has reported since."""
@@ -83,6 +90,7 @@ class Standing:
             cost_usd=round(self._cost + self._spending, 6),
             checks=record.checks,
             clients=len(self.clients),
+            question=self.question,
             rehearse=record.rehearse,
             until=record.until,
             started_at=record.started_at,
@@ -102,9 +110,9 @@ class Standing:
             self.publish_soon()
 
     def move(self, move: Move, **changes: Any) -> None:
-        """Change the state, and what goes with it. Clients are told at once. Raises `IllegalMove`."""
+        """Begin or end a run. Clients are told at once. Raises `IllegalMove`."""
         self._touched = self._shared.clock()
-        self._known = True
+        self._known, self._waiting = True, Waiting()
         changes = {"until": None, "updated_at": self._touched, **changes}
         self._put(state=after(self.record.state, move), **changes)
         self.publish()
@@ -112,8 +120,8 @@ class Standing:
     def advance(self, draft: Draft) -> None:
         """Take from an event what it tells."""
         self._touched = self._shared.clock()
-        for move in moves(self.record.state, draft):
-            self.move(move, until=until_of(draft))
+        if self.record.state.active:
+            self._wait(self._waiting.after(draft))
         record, spent = advanced(self.record, draft), cost_of(draft)
         self._spending += spent
         if record != self.record:
@@ -122,6 +130,12 @@ class Standing:
         elif not spent:
             return
         self.publish_soon()
+
+    def note(self, **changes: Any) -> None:
+        """Take what no event tells of the run in flight."""
+        if self.record.state.active and any(getattr(self.record, name) != changes[name] for name in changes):
+            self._put(**changes)
+            self.publish_soon()
 
     def saw(self, position: Position) -> None:
         """A client has shown all events up to ``position``: a hint for the next one, no promise."""
@@ -151,6 +165,15 @@ class Standing:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _wait(self, waiting: Waiting) -> None:
+        if waiting == self._waiting:
+            return
+        self._waiting, state = waiting, self.record.state
+        for move in moves(state, waiting.state):
+            state = after(state, move)
+        self._put(state=state, until=waiting.until, updated_at=self._touched)
+        self.publish()
 
     def _put(self, **changes: Any) -> None:
         # A place where nothing ever ran is not remembered because somebody looked at it.

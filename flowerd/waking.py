@@ -18,6 +18,7 @@ class Found:
     """What the folder itself tells."""
 
     used: bool
+    confirmed: bool
     woke: int
     checks: int
     context: int
@@ -27,7 +28,9 @@ class Found:
 async def look(workspace: Workspace, shared: Shared, language: str) -> Wake:
     """The answer to ``GET /v1/wake``. Writes nothing. Raises `Refused` when the workspace is no folder."""
     loop = asyncio.get_running_loop()
-    found = await loop.run_in_executor(shared.outside, _found, workspace.place)
+    last = workspace.standing.record.options
+    isolate = last is not None and last.isolate
+    found = await loop.run_in_executor(shared.outside, _found, workspace.place, isolate)
     await workspace.standing.refresh()
     position, last_seq = await workspace.journal.standing(workspace.standing.seen)
     status = workspace.standing.status()
@@ -42,6 +45,7 @@ async def look(workspace: Workspace, shared: Shared, language: str) -> Wake:
         status=status,
         # Words that no run has heard are something to go on with, too.
         used=found.used or bool(await workspace.mailbox.unheard()),
+        confirmed=found.confirmed,
         checks=found.checks,
         context=found.context or status.context,
         notices=tuple(words.spoken(language) for words in notices if words is not None),
@@ -51,19 +55,21 @@ async def look(workspace: Workspace, shared: Shared, language: str) -> Wake:
     )
 
 
-def _found(place: Place) -> Found:
+def _found(place: Place, isolate: bool) -> Found:
     from flower.core.lineage import Lineage
     from flower.stores.sqlite import last_context_of
     from flower.workflow.starter import WORK, wake_state
 
     require_folder(place)
     workspace, run_dir = Path(place.workspace), Path(place.run_dir)
-    state = wake_state(workspace, run_dir=run_dir)
+    state = wake_state(workspace, run_dir=run_dir, isolate=isolate)
+    lineage = Lineage.open(run_dir, workspace)
     session = state["steps"].get(WORK)
     return Found(
-        used=bool(state["steps"]),
+        used=bool(state["steps"] or state["waking"] or lineage.words),
+        confirmed=state["waking"],
         woke=state["woke"],
         checks=state["checks"],
         context=last_context_of(run_dir, workspace, session) if session else 0,
-        notice=Lineage.open(run_dir, workspace).notice,
+        notice=lineage.notice,
     )

@@ -24,12 +24,15 @@ from flowerd import options
 from flowerd.identity import key, require_folder
 from flowerd.journal import Journal, NotSaved
 from flowerd.mailbox import Mailbox
+from flowerd.oracle import SideQuestion
 from flowerd.parking import Parking
 from flowerd.progress import refused
 from flowerd.refusal import Refused
 from flowerd.registry import Record
 from flowerd.run import Ending, Outcome, Prepared, Run
+from flowerd.scene import LOOKED_AT, scene_of
 from flowerd.shared import Shared
+from flowerd.snapshot import Position
 from flowerd.standing import Client, Standing
 from flowerd.states import Move
 from flowerd.wire import Draft
@@ -37,6 +40,7 @@ from flowerd.wire import Draft
 logger = logging.getLogger(__name__)
 
 STOP_SECONDS: Final = 15.0
+MOST_ASIDES: Final = 3
 STOP_AGAIN_SECONDS: Final = 1.0  # between two steps there is nothing to stop yet
 
 _MOVES: Final = {
@@ -60,6 +64,7 @@ class Workspace:
         self.standing = Standing(place, record, shared, lambda: self.journal.last_seq)
         self._parking = Parking(shared.logins, self._start_again)
         self._holders: set[object] = set()
+        self._asides: set[str] = set()
         self._run: Run | None = None
         self._run_began = 0
         self._starting: asyncio.Task[RunStarted] | None = None
@@ -92,7 +97,8 @@ class Workspace:
         if self._run is not None:
             return await self._join(request)
         options.check(request.options)
-        return await asyncio.shield(self._begin(request))
+        going = options.continued(request.options, self.standing.record.options)
+        return await asyncio.shield(self._begin(msgspec.structs.replace(request, options=going)))
 
     async def say(self, text: str, identity: str, who: str = "") -> None:
         """A remark; it is on disk when this returns. The same ``identity`` again counts once. Raises `Refused`."""
@@ -102,6 +108,35 @@ class Workspace:
             return
         run = await self._running()
         await self.mailbox.accept(text, identity, who, partial(self._deliver, run, text))
+
+    async def answer(self, text: str, question_id: str = "") -> None:
+        """Answer a question, the oldest that is open if none is named; blank words skip it. Raises `Refused`."""
+        run = await self._running()
+        if not question_id and self.standing.question is not None:
+            question_id = self.standing.question.id
+        settled = await run.answer(question_id, text) if question_id else None
+        if settled is None:
+            raise Refused("no-question", workspace=self.place.workspace)
+        if settled.heard:
+            return
+        if settled.state == "answered":
+            raise Refused("already-answered", answer=settled.answer)
+        raise Refused("not-waiting")
+
+    async def aside(self, text: str, identity: str, who: str = "") -> None:
+        """Have a question looked into beside the run; asked again under ``identity``, once. Raises `Refused`."""
+        if not text.strip():
+            raise Refused("no-request")
+        run = await self._running()
+        if identity in self._asides:
+            return
+        if len(self._asides) >= MOST_ASIDES:
+            raise Refused("too-many-asides", most=str(MOST_ASIDES))
+        self._asides.add(identity)
+        scene = await self._scene()
+        if self._run is not run:
+            raise Refused("not-running", workspace=self.place.workspace)
+        run.aside(SideQuestion(identity, text.strip(), who, scene))
 
     async def interrupt(self, who: str, holder: object) -> None:
         """Hold the run until somebody says something, or until ``holder``, a client, has left. Raises `Refused`."""
@@ -301,6 +336,7 @@ class Workspace:
             ending = Ending.LOGIN
         self._run = self._stopping = None
         self._holders.clear()
+        self._asides.clear()
         about = {
             "outcome": ending.value,
             "step": outcome.step,
@@ -328,7 +364,13 @@ class Workspace:
         self.standing.advance(draft)
         if refused(draft):
             self._parking.refuse()
+        if draft.kind == "aside":
+            self._asides.discard(str(draft.payload.get("id")))
         return self.journal.take(draft)
+
+    def stands(self, *, round: int, checks: int) -> None:
+        """See `flowerd.run.Sink`."""
+        self.standing.note(round=round, checks=checks)
 
     async def room(self) -> None:
         """See `flowerd.run.Sink`."""
@@ -351,6 +393,16 @@ class Workspace:
         """Returns when the start that is under way, if one is, has succeeded or failed."""
         if self._starting is not None:
             await asyncio.wait({self._starting})
+
+    async def _scene(self) -> str:
+        """What happened in this run lately."""
+        began = Position(self.journal.generation, self._run_began)
+        try:
+            fresh = await self.journal.snapshot(since=began, seen=None, tail=LOOKED_AT)
+        except OSError as error:
+            logger.warning("what happened can't be read in %s: %s", self.journal.folder, error)
+            return ""
+        return await asyncio.to_thread(scene_of, fresh.lines)
 
     def _deliver(self, run: Run, text: str) -> None:
         if self._run is not run:

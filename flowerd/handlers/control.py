@@ -1,10 +1,10 @@
-"""Single orders to a workspace: say, interrupt, resume, stop, forget."""
+"""Single orders to a workspace: say, answer, interrupt, resume, stop, forget."""
 
 from typing import Final
 
 from aiohttp import web
 
-from flower_protocol.control import At, ResumeAt, SayTo
+from flower_protocol.control import AnswerTo, At, ResumeAt, SayTo
 from flowerd.edge import DAEMON, answer, body
 
 # Who interrupts by a single request has no connection that could go away: the hold ends when somebody speaks.
@@ -16,6 +16,13 @@ async def say(request: web.Request) -> web.Response:
     order = await body(request, SayTo)
     workspace = await request.app[DAEMON].workspaces.at(order.place)
     await workspace.say(order.text, order.id, _WHO)
+    return answer()
+
+
+async def answer_question(request: web.Request) -> web.Response:
+    order = await body(request, AnswerTo)
+    workspace = await request.app[DAEMON].workspaces.at(order.place)
+    await workspace.answer(order.text, order.question_id)
     return answer()
 
 

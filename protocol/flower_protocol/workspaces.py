@@ -96,13 +96,14 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 class Wake(msgspec.Struct, frozen=True, kw_only=True):
     """What a client needs to know of a folder before it asks the person anything.
 
-    ``used``: there is something to go on with; ``context`` is that of the work step's last turn (tokens, 0:
-    unknown); ``notices`` are quiet lines about what could not be picked up; ``seen`` is the last event that a
-    client has shown.
+    ``used``: there is something to go on with; ``confirmed``: the request is clarified, and the brief is there;
+    ``context`` is that of the work step's last turn (tokens, 0: unknown); ``notices`` are quiet lines about what
+    could not be picked up; ``seen`` is the last event that a client has shown.
     """
 
     status: WorkspaceStatus
     used: bool
+    confirmed: bool = False
     checks: int = 0
     context: int = 0
     notices: tuple[str, ...] = ()

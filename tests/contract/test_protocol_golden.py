@@ -97,6 +97,7 @@ MESSAGES: dict[str, msgspec.Struct] = {
     "wake": workspaces.Wake(
         status=_STATUS,
         used=True,
+        confirmed=True,
         checks=15,
         context=80200,
         notices=("一行提醒",),

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from flower_protocol.control import Failure
 from flower_protocol.runs import StartRun
 from flower_protocol.workspaces import Place
+from flowerd.oracle import SideQuestion
 from flowerd.refusal import Refused
-from flowerd.run import Ending, Outcome, Prepared, Sink
+from flowerd.run import Ending, Outcome, Prepared, Settled, Sink
 from flowerd.wire import Draft
 
 
@@ -19,7 +20,9 @@ class ScriptedRun:
         self.request = request
         self.unheard = tuple(unheard)
         self.orders: list[str] = []
+        self.asides: list[SideQuestion] = []
         self.sink: Sink | None = None
+        self._answers: dict[str, str | None] = {}
         self._stage = stage
         self._ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
 
@@ -33,11 +36,17 @@ class ScriptedRun:
         self.sink = sink
         return await asyncio.shield(self._ended)
 
-    async def tell(self, kind: str, text: str = "", **payload: object) -> None:
+    async def tell(self, kind: str, text: str = "", /, **payload: object) -> None:
         """An event, with the manners that `Sink` asks for."""
         assert self.sink is not None, "the run works"
         self.sink.take(Draft(kind, text, payload=payload))
         await self.sink.room()
+
+    async def ask(self, question_id: str, text: str, **payload: object) -> None:
+        """A question of the agent."""
+        self._answers[question_id] = None
+        about = {"kind": "question", "id": question_id, "state": "asked", "asked_at": 1.5, "options": []}
+        await self.tell("ask", text, **about | payload)
 
     def end(self, ending: Ending = Ending.DONE, **about: object) -> None:
         if not self._ended.done():
@@ -48,6 +57,20 @@ class ScriptedRun:
 
     def say(self, text: str) -> None:
         self.orders.append(f"say {text}")
+
+    async def answer(self, question_id: str, text: str) -> Settled | None:
+        if question_id not in self._answers:
+            return None
+        first = self._answers[question_id]
+        if first is None:
+            self._answers[question_id] = text
+            state = "answered" if text else "declined"
+            await self.tell("ask", "", kind="question", id=question_id, state=state, answer=text)
+        given = self._answers[question_id] or ""
+        return Settled("answered" if given else "declined", given, heard=given == text)
+
+    def aside(self, question: SideQuestion) -> None:
+        self.asides.append(question)
 
     def pause(self) -> None:
         self.orders.append("pause")

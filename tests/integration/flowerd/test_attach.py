@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from flower_protocol.codec import MAX_FRAME, encode
-from flower_protocol.control import Answer, Changed, Failure, Happened, Say, Seen
+from flower_protocol.control import Changed, Failure, Happened, Say, Seen
 from flower_protocol.handshake import Hello, Snapshot, Welcome
 from flower_protocol.runs import RunOptions, RunStarted, StartRun
 from flower_protocol.workspaces import Place, State
@@ -254,16 +254,6 @@ async def test_a_client_so_slow_that_the_journal_has_moved_on_gets_a_fresh_start
     omitted = [message.omitted for message in client.messages if isinstance(message, Snapshot)]
     assert sum(omitted) > 1_000
     assert len(client.events) + sum(omitted) == client.cursor == 9_002
-
-
-async def test_an_answer_is_refused_while_nothing_can_be_asked(
-    started: RunStarted, talk: Talk, place: Place
-) -> None:
-    async with await talk.attach(Hello(place=place)) as client:
-        await client.send(Answer(question_id="q", text="yes"))
-        failure = await client.until(Failure)
-
-    assert (failure.code, failure.values) == ("not-available", {"flag": "answer"})
 
 
 async def test_a_hello_to_a_place_where_nothing_ran_is_dormant_and_leaves_no_trace(

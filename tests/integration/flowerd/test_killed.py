@@ -15,13 +15,14 @@ from flower.rehearsal import Rehearsal, Turn
 from flower_protocol.control import Done, SayTo
 from flower_protocol.handshake import Hello
 from flower_protocol.paths import socket_path
-from flower_protocol.runs import RunStarted, StartRun
+from flower_protocol.runs import RunOptions, RunStarted, StartRun
 from flower_protocol.workspaces import Place, State
 from tests.integration.flowerd.talk import Talk
 from tests.support.processes import Spawned, alive, descendants, eventually, wait_until
-from tests.support.runs import bash, crew, environment, lineage, rows, slow_once, told
+from tests.support.runs import bash, crew, environment, lineage, rows, settle, slow_once, told
 
 ROOT = Path(__file__).parents[3]
+WORK_ALONE = RunOptions(goal=False)
 PLAY = crew(
     Turn(text="looking", calls=[bash("echo one > one.txt")]),
     Turn(text="working", calls=[slow_once("started.txt")]),
@@ -34,6 +35,13 @@ class Stubborn:
 
     daemon: "subprocess.Popen[bytes]"
     pid: int
+
+
+@pytest.fixture
+def place(place: Place) -> Place:
+    """One with a brief, so that a run there begins with the work."""
+    settle(Path(place.workspace))
+    return place
 
 
 @pytest.fixture
@@ -58,7 +66,7 @@ def _flowerd(spawned: Spawned) -> "subprocess.Popen[bytes]":
 
 
 async def _in_the_middle(talk: Talk, place: Place, model: Rehearsal) -> RunStarted:
-    start = StartRun(place=place, ask="do it", environment=environment(model))
+    start = StartRun(place=place, ask="do it", options=WORK_ALONE, environment=environment(model))
     started = await talk.post("/v1/runs", start, RunStarted)
     await eventually((Path(place.workspace) / "started.txt").exists, timeout=30)
     return started
@@ -80,7 +88,8 @@ async def test_killed_it_leaves_no_child_and_the_next_one_resumes_the_same_sessi
     [status] = (await talk.status()).workspaces
     quiet = len(model.requests)
 
-    again = await talk.post("/v1/runs", StartRun(place=place, environment=environment(model)), RunStarted)
+    going_on = StartRun(place=place, options=WORK_ALONE, environment=environment(model))
+    again = await talk.post("/v1/runs", going_on, RunStarted)
     hello = Hello(place=place, generation=started.generation, cursor=started.seq)
     async with await talk.attach(hello) as client:
         await client.until_event("run_ended", timeout=60)

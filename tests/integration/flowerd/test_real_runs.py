@@ -19,7 +19,7 @@ from flowerd.daemon import Daemon
 from flowerd.settings import Settings
 from tests.integration.flowerd.talk import Attached, Refusal, Talk
 from tests.support.processes import alive, descendants, eventually
-from tests.support.runs import crew, environment, lineage, rows, slow_once, told
+from tests.support.runs import crew, environment, lineage, rows, settle, slow_once, told
 
 SLOW = crew(Turn(text="working", calls=[slow_once("started.txt")]))
 BRIEF = crew(Turn(text="working", calls=[slow_once("started.txt", seconds=2)]))
@@ -35,10 +35,24 @@ async def daemon(settings: Settings) -> AsyncIterator[Daemon]:
         await made.close()
 
 
-async def _start(talk: Talk, place: Place, model: Rehearsal | None, ask: str | None = "do it") -> RunStarted:
-    """Start with a model of the test's own; without one, with the one that comes along."""
-    env = environment(model) if model is not None else dict(os.environ)
-    start = StartRun(place=place, ask=ask, options=RunOptions(rehearse=model is None), environment=env)
+@pytest.fixture
+def place(place: Place) -> Place:
+    """One with a brief: most of these tests are about one agent at work, and pay for no other."""
+    settle(Path(place.workspace))
+    return place
+
+
+@pytest.fixture
+def new_place(tmp_path: Path) -> Place:
+    """One where nothing was ever asked."""
+    folder = tmp_path / "new"
+    folder.mkdir()
+    return Place(workspace=str(folder), run_dir=str(folder / "runs"))
+
+
+async def _start(talk: Talk, place: Place, model: Rehearsal, ask: str | None = "do it") -> RunStarted:
+    """Start with a model of the test's own, and without a judge."""
+    start = StartRun(place=place, ask=ask, options=RunOptions(goal=False), environment=environment(model))
     return await talk.post("/v1/runs", start, RunStarted)
 
 
@@ -65,8 +79,9 @@ async def _in_tool(place: Place) -> None:
 
 
 async def test_a_rehearsal_runs_to_its_end_and_its_endpoint_goes_with_it(
-    daemon: Daemon, talk: Talk, place: Place, monkeypatch: pytest.MonkeyPatch
+    daemon: Daemon, talk: Talk, new_place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    place = new_place
     ports: list[int] = []
     real = Rehearsal.start
 
@@ -75,12 +90,21 @@ async def test_a_rehearsal_runs_to_its_end_and_its_endpoint_goes_with_it(
         return real(self)
 
     monkeypatch.setattr(Rehearsal, "start", start)
-    started = await _start(talk, place, None, "写个 md 转 html 的脚本")
+    rehearsal = StartRun(
+        place=place,
+        ask="写个 md 转 html 的脚本",
+        options=RunOptions(rehearse=True),
+        environment=dict(os.environ),
+    )
+    started = await talk.post("/v1/runs", rehearsal, RunStarted)
     client = await _ended(talk, place, started)
     status = await _status(talk)
 
     kinds = [event.kind for event in client.events]
     assert kinds[0] == "run_started" and kinds[-1] == "run_ended" and "tool_call" in kinds
+    steps = [event.text for event in client.events if event.kind == "step"]
+    assert steps == ["确认需求", "设定目标", "干活"]
+    assert client.events[-1].payload["outcome"] == "done"
     assert (status.state, status.woke, status.rehearse, status.step) == (State.DORMANT, 1, True, "干活")
     assert status.cost_usd == pytest.approx(client.events[-1].payload["cost_usd"]) and status.cost_usd > 0
     assert (Path(place.workspace) / "sample.html").exists()
@@ -173,6 +197,7 @@ async def test_two_places_run_beside_each_other(daemon: Daemon, talk: Talk, tmp_
     places = []
     for name in ("a_b", "a-b"):  # one and the same to the CLI's own naming of projects
         (tmp_path / name).mkdir()
+        settle(tmp_path / name)
         places.append(Place(workspace=str(tmp_path / name), run_dir=str(tmp_path / name / "runs")))
 
     with Rehearsal(crew()) as one, Rehearsal(crew()) as two:
@@ -200,10 +225,10 @@ async def test_without_credentials_nothing_starts_and_the_lines_say_where_they_w
 
 
 async def test_nothing_to_go_on_with_and_no_words_are_no_request(
-    daemon: Daemon, talk: Talk, place: Place
+    daemon: Daemon, talk: Talk, new_place: Place
 ) -> None:
     with Rehearsal(crew()) as model, pytest.raises(Refusal) as refusal:
-        await _start(talk, place, model, ask=None)
+        await _start(talk, new_place, model, ask=None)
 
     assert refusal.value.code == "no-request"
 

@@ -93,18 +93,10 @@ async def test_a_folder_that_is_not_there_is_named(daemon: Daemon, talk: Talk, p
 @pytest.mark.parametrize(
     ("options", "flag"),
     [
-        ({"goal": False}, "--no-goal"),
-        ({"rounds": 2}, "--rounds"),
-        ({"judge_can_run": True}, "--judge-can-run"),
-        ({"asks": 0}, "--asks"),
-        ({"timeout_s": 1.0}, "--timeout"),
-        ({"isolate": True}, "--isolate"),
-        ({"handoff": False}, "--no-handoff"),
-        ({"clarify_only": True}, "--clarify-only"),
-        ({"budget_usd": 1.0}, "--budget"),
         ({"keep": True}, "--keep"),
-        ({"window": -1}, "--window -1"),
         ({"script": "x"}, "--script (without --rehearse)"),
+        ({"goal": False, "rounds": 2}, "--rounds (--no-goal)"),
+        ({"clarify_only": True, "judge_can_run": True}, "--judge-can-run (--clarify-only)"),
     ],
 )
 async def test_a_flag_that_can_not_take_effect_is_refused_by_its_name(
@@ -119,6 +111,41 @@ async def test_a_flag_that_can_not_take_effect_is_refused_by_its_name(
         {"flag": flag},
     )
     assert stage.runs == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"window": 0}, "--window 0"),
+        ({"rounds": 0}, "--rounds 0"),
+        ({"asks": -2}, "--asks -2"),
+        ({"timeout_s": -1.0}, "--timeout -1.0"),
+        ({"budget_usd": 0.0}, "--budget 0.0"),
+    ],
+)
+async def test_a_value_without_a_meaning_is_refused(
+    daemon: Daemon, talk: Talk, place: Place, stage: Stage, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(Refusal) as refusal:
+        await _start(talk, place, **options)
+
+    assert (refusal.value.status, refusal.value.code) == (400, "bad-value")
+    assert " ".join(refusal.value.values.values()) == said
+    assert stage.runs == []
+
+
+async def test_an_isolated_folder_stays_so_until_a_new_start(
+    daemon: Daemon, talk: Talk, place: Place, stage: Stage
+) -> None:
+    for options in ({"isolate": True}, {}, {"new": True}):
+        await _start(talk, place, **options)
+        async with await talk.attach(Hello(place=place)) as client:
+            stage.run.end()
+            await client.until_event("run_ended")
+            while client.status is None or client.status.state.active:
+                await client.receive()
+
+    assert [run.request.options.isolate for run in stage.runs] == [True, True, False]
 
 
 @pytest.mark.parametrize(
