@@ -13,6 +13,7 @@ import psutil
 
 from flower.rehearsal import Rehearsal, Script
 from tests.support.processes import Spawned, alive, descendants, wait_until
+from tests.support.runs import settle
 from tests.support.terminal import Terminal
 
 COMMANDS = Path(sys.executable).parent
@@ -32,6 +33,10 @@ class Household:
         path = self.root / name
         path.mkdir(exist_ok=True)
         return path
+
+    def settled_folder(self, name: str = "work") -> Path:
+        """One with a brief: with ``--no-goal`` a run there is the work alone. See `settle`."""
+        return settle(self.folder(name))
 
     def flower(
         self, *arguments: str, folder: Path, timeout: float = 90

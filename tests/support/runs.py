@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from flower.core.agent import AgentSpec
+from flower.core.documents import Brief
 from flower.rehearsal import Call, Rehearsal, Role, Scene, Script, Turn
+from flower.workflow.waking import BRIEF_NAME, workbench_of
 
 
 def bash(command: str) -> Call:
@@ -43,6 +45,15 @@ def agreeable() -> list[Scene]:
     """Those around the work in the starter's flow: nobody asks, and all is found well."""
     said = {"clarifier": BRIEF, "setter": GOAL, "judge": ACHIEVED}
     return [Scene(name=role, role=role, again=True, turns=[Turn(text=text)]) for role, text in said.items()]
+
+
+def settle(workspace: Path) -> Path:
+    """Freeze a brief in the workspace, and return it: nobody asks there, and with ``goal=False`` a run is the work alone.
+
+    For tests that are about something else than the flow: each of the others around the work costs a CLI of its own.
+    """
+    Brief.parse(BRIEF).write(workbench_of(workspace) / "notes" / BRIEF_NAME)
+    return workspace
 
 
 def crew(*work: Turn) -> Script:
