@@ -332,7 +332,7 @@ async def test_a_child_that_ignores_every_hint_is_ended_and_the_daemon_answers_m
     stopping = asyncio.create_task(talk.post("/v1/stop", At(place=place), Done))
     slowest, state = 0.0, State.RUNNING
     deadline = time.monotonic() + 20
-    while state is State.RUNNING and time.monotonic() < deadline:
+    while state.active and time.monotonic() < deadline:
         asked = time.monotonic()
         state = (await _status(talk)).state
         slowest = max(slowest, time.monotonic() - asked)
