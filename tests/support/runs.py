@@ -48,9 +48,9 @@ def agreeable() -> list[Scene]:
 
 
 def settle(workspace: Path) -> Path:
-    """Freeze a brief in the workspace, and return it: nobody asks there, and with ``goal=False`` a run is the work alone.
+    """Freeze a brief in the workspace, and return it: with ``goal=False`` a run there is the work alone.
 
-    For tests that are about something else than the flow: each of the others around the work costs a CLI of its own.
+    For tests that are about something else than the flow: each of those around the work costs a CLI of its own.
     """
     Brief.parse(BRIEF).write(workbench_of(workspace) / "notes" / BRIEF_NAME)
     return workspace
