@@ -137,16 +137,12 @@ async def test_a_second_signal_ends_it_at_once_and_the_row_is_there(
 
 
 @pytest.fixture
-async def stubborn(talk: Talk, place: Place, spawned: Spawned, tmp_path: Path) -> Stubborn:
+async def stubborn(talk: Talk, place: Place, model: Rehearsal, spawned: Spawned, tmp_path: Path) -> Stubborn:
     """A run whose CLI ignores every hint."""
     script, pidfile = tmp_path / "stubborn", tmp_path / "pid"
     script.write_text("#!/bin/sh\ntrap '' TERM HUP INT\necho $$ > \"$PIDFILE\"\nwhile :; do sleep 1; done\n")
     script.chmod(0o700)
-    env = dict(os.environ) | {
-        "FLOWER_CLI": str(script),
-        "PIDFILE": str(pidfile),
-        "ANTHROPIC_API_KEY": "made-up",
-    }
+    env = environment(model, FLOWER_CLI=str(script), PIDFILE=str(pidfile))
     process = _flowerd(spawned)
     await talk.post("/v1/runs", StartRun(place=place, ask="x", environment=env), RunStarted)
     await eventually(lambda: pidfile.exists() and pidfile.read_text().strip(), timeout=20)

@@ -283,6 +283,7 @@ async def test_each_run_has_the_environment_of_its_own_client_and_nothing_of_the
             "HOME": os.environ["HOME"],
             "FLOWER_CLI": str(fake),
             "ANTHROPIC_API_KEY": "made-up",
+            "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
             "DUMP": str(dumps[-1]),
             f"ONLY_IN_{number}": "yes",
             "HTTPS_PROXY": f"http://127.0.0.1:{number}",
@@ -321,22 +322,20 @@ async def test_a_child_that_ignores_every_hint_is_ended_and_the_daemon_answers_m
     script, pidfile = tmp_path / "stubborn", tmp_path / "pid"
     script.write_text(STUBBORN.format(python=sys.executable))
     script.chmod(0o700)
-    env = dict(os.environ) | {
-        "FLOWER_CLI": str(script),
-        "PIDFILE": str(pidfile),
-        "ANTHROPIC_API_KEY": "made-up",
-    }
-    await talk.post("/v1/runs", StartRun(place=place, ask="x", environment=env), RunStarted)
-    await eventually(lambda: pidfile.exists() and pidfile.read_text(), timeout=20)
+    # An endpoint that is there: a silent child is no outage.
+    with Rehearsal(crew()) as model:
+        env = environment(model, FLOWER_CLI=str(script), PIDFILE=str(pidfile))
+        await talk.post("/v1/runs", StartRun(place=place, ask="x", environment=env), RunStarted)
+        await eventually(lambda: pidfile.exists() and pidfile.read_text(), timeout=20)
 
-    stopping = asyncio.create_task(talk.post("/v1/stop", At(place=place), Done))
-    slowest, state = 0.0, State.RUNNING
-    deadline = time.monotonic() + 20
-    while state.active and time.monotonic() < deadline:
-        asked = time.monotonic()
-        state = (await _status(talk)).state
-        slowest = max(slowest, time.monotonic() - asked)
-    await stopping
+        stopping = asyncio.create_task(talk.post("/v1/stop", At(place=place), Done))
+        slowest, state = 0.0, State.RUNNING
+        deadline = time.monotonic() + 20
+        while state.active and time.monotonic() < deadline:
+            asked = time.monotonic()
+            state = (await _status(talk)).state
+            slowest = max(slowest, time.monotonic() - asked)
+        await stopping
 
     assert (state, slowest < 1) == (State.DORMANT, True)
     assert not alive(int(pidfile.read_text()))
