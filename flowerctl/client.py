@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from flower_protocol.codec import BadFrame, decode, encode
-from flower_protocol.control import At, Done, Failure, SayTo
+from flower_protocol.control import AnswerTo, At, Done, Failure, SayTo
 from flower_protocol.runs import RunStarted, StartRun
 from flower_protocol.workspaces import Place, Status, Wake
 
@@ -69,6 +69,9 @@ class Client:
 
     def say(self, words: SayTo) -> Done:
         return self._request("POST", "/v1/say", Done, words)
+
+    def answer(self, words: AnswerTo) -> Done:
+        return self._request("POST", "/v1/answer", Done, words)
 
     def interrupt(self, place: Place) -> Done:
         return self._request("POST", "/v1/interrupt", Done, At(place=place))

@@ -13,6 +13,7 @@ OK: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
 STOPPED: Final = 130
+_WRONG_USAGE: Final = frozenset({"not-available", "bad-value", "already-clarified"})
 
 FAILURES: Final = (NoDaemon, NotOurs, Unanswered, Refused, CannotStart)
 
@@ -29,7 +30,7 @@ def explained(error: Exception, texts: Texts, environment: Mapping[str, str]) ->
     """The `Failed` that stands for one of `FAILURES`, or for any other error, whose kind alone is named."""
     if isinstance(error, Refused):
         # A flag that can't take effect is wrong usage, whoever notices.
-        code = USAGE if error.failure.code == "not-available" else FAILED
+        code = USAGE if error.failure.code in _WRONG_USAGE else FAILED
         return Failed(clean(sentence(error.failure, texts.language)), code)
     if isinstance(error, NoDaemon):
         return Failed(texts("no_daemon"))

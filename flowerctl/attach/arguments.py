@@ -20,6 +20,14 @@ NOT_YET: Final = frozenset({"run", "setup"})
 COMMANDS: Final = frozenset({"once"})
 
 _DEFAULTS: Final = RunOptions()
+# With the first of two, the second would change nothing.
+_POINTLESS: Final = (
+    ("--no-goal", "--judge-can-run"),
+    ("--no-goal", "--rounds"),
+    ("--clarify-only", "--no-goal"),
+    ("--clarify-only", "--judge-can-run"),
+    ("--clarify-only", "--rounds"),
+)
 _TAKING: Final = {
     name for flag in GLOBAL + OF_A_RUN + OF_THE_CLIENT if "action" not in flag.takes for name in flag.names
 }
@@ -136,7 +144,7 @@ def _check(found: argparse.Namespace, parser: argparse.ArgumentParser, texts: Te
     need("--window", found.window, (found.window or 0) >= 1, "rule_positive_whole")
     need("--asks", found.asks, (found.asks or 0) >= -1, "rule_asks")
     seconds, money = found.timeout or 0.0, found.budget or 0.0
-    need("--timeout", found.timeout, math.isfinite(seconds) and seconds >= 0, "rule_seconds")
+    need("--timeout", found.timeout, seconds >= 0, "rule_seconds")  # nor what is no number at all
     need("--budget", found.budget, math.isfinite(money) and money > 0, "rule_money")
     # An empty name would be the workspace itself, and scatter the run's files over it.
     need("--run-dir", found.run_dir, found.run_dir is None or found.run_dir.strip() != "", "rule_path")
@@ -147,8 +155,9 @@ def _check(found: argparse.Namespace, parser: argparse.ArgumentParser, texts: Te
         parser.error(texts("flag_not_yet", flag="--no-daemon"))
     if found.detach and found.json:
         parser.error(texts("rule_together", first="--detach", second="--json"))
-    if found.no_goal and found.judge_can_run:
-        parser.error(texts("rule_together", first="--no-goal", second="--judge-can-run"))
+    for first, second in _POINTLESS:
+        if _typed(found, first) and _typed(found, second):
+            parser.error(texts("rule_together", first=first, second=second))
     if found.script is not None and not found.rehearse:
         parser.error(texts("rule_script"))
 
@@ -160,7 +169,7 @@ def _options(found: argparse.Namespace) -> RunOptions:
         goal=not found.no_goal,
         judge_can_run=bool(found.judge_can_run),
         asks=found.asks if found.asks is not None else _DEFAULTS.asks,
-        timeout_s=found.timeout if found.timeout is not None else _DEFAULTS.timeout_s,
+        timeout_s=_timeout(found.timeout),
         isolate=bool(found.isolate),
         window=found.window,
         handoff=not found.no_handoff,
@@ -171,6 +180,16 @@ def _options(found: argparse.Namespace) -> RunOptions:
         rehearse=bool(found.rehearse),
         script=found.script,
     )
+
+
+def _timeout(seconds: float | None) -> float | None:
+    if seconds is None:
+        return _DEFAULTS.timeout_s
+    return None if math.isinf(seconds) else seconds
+
+
+def _typed(found: argparse.Namespace, flag: str) -> bool:
+    return getattr(found, flag[2:].replace("-", "_")) is not None
 
 
 def as_text(text: str) -> str:

@@ -70,8 +70,8 @@ OF_A_RUN: Final = (
     ),
     Flag(
         ("--timeout",),
-        "等一个回答多久(1800;0 = 不等,让它自己判断)",
-        "how long to wait for an answer (1800; 0 = let it decide)",
+        "等一个回答多久(1800;0 = 不等,让它自己判断;inf = 一直等)",
+        "how long to wait for an answer (1800; 0 = let it decide; inf = for ever)",
         _a(float, "SECONDS"),
     ),
     Flag(("--isolate",), "每个 subagent 一份 worktree", "a worktree for each subagent"),

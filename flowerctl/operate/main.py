@@ -15,7 +15,7 @@ from flowerctl.output import close_streams, complain, prepare_streams
 from flowerctl.places import here
 
 # Verbs of the contract that this version doesn't have.
-NOT_YET: Final = ("answer", "wait", "keep", "adopt", "env", "transcript", "service", "doctor")
+NOT_YET: Final = ("wait", "keep", "adopt", "env", "transcript", "service", "doctor")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,6 +58,7 @@ def _run(given: Sequence[str], texts: Texts) -> int:
         "show": _show,
         "attach": _attach,
         "say": _say,
+        "answer": _answer,
         "interrupt": _interrupt,
         "stop": _stop,
         "forget": _forget,
@@ -95,6 +96,14 @@ def _say(context: Context, found: argparse.Namespace) -> int:
     if len(found.words) > 2:
         raise Failed(context.texts("say_usage"), USAGE)
     return say(context, found.words[0] if len(found.words) == 2 else None, found.words[-1])
+
+
+def _answer(context: Context, found: argparse.Namespace) -> int:
+    from flowerctl.operate.answer import answer
+
+    if len(found.words) > 2:
+        raise Failed(context.texts("answer_usage"), USAGE)
+    return answer(context, found.words[0] if len(found.words) == 2 else None, found.words[-1])
 
 
 def _interrupt(context: Context, found: argparse.Namespace) -> int:
@@ -152,7 +161,8 @@ def _parser(texts: Texts) -> argparse.ArgumentParser:
     for name in ("show", "interrupt", "stop", "forget"):
         verb(name, printing).add_argument("workspace", nargs="?", metavar="WS", help=texts("help_ws"))
     verb("attach", common).add_argument("workspace", nargs="?", metavar="WS", help=texts("help_ws"))
-    verb("say", printing).add_argument("words", nargs="+", metavar="[WS] WORDS", help=texts("help_ws"))
+    for name in ("say", "answer"):
+        verb(name, printing).add_argument("words", nargs="+", metavar="[WS] WORDS", help=texts("help_ws"))
     verb("daemon", printing).add_argument("action", choices=("start", "stop", "restart", "status"))
     verb("logs", common).add_argument("-f", "--follow", action="store_true", help=texts("help_follow"))
     return parser

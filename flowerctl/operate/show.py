@@ -35,6 +35,10 @@ def _facts(status: WorkspaceStatus, texts: Texts) -> Iterator[tuple[str, str]]:
     yield "state", texts(status.state.value)
     if status.question is not None:
         yield "question", clean_line(status.question.text)
+        if status.question.options:
+            options = enumerate(status.question.options, start=1)
+            yield "options", clean_line("  ".join(f"{number}) {each}" for number, each in options))
+        yield "asked", figures.clock(status.question.asked_at)
     if status.error:
         yield "error", clean_line(status.error)
     if status.until:
@@ -42,6 +46,8 @@ def _facts(status: WorkspaceStatus, texts: Texts) -> Iterator[tuple[str, str]]:
     yield "woke", str(status.woke)
     if status.step:
         yield "step", clean_line(status.step) + (f" {status.index}/{status.total}" if status.total else "")
+    if status.round:
+        yield "round", str(status.round)
     if status.context:
         window = f" / {figures.window(status.window)}" if status.window else ""
         yield "context", figures.tokens(status.context) + window

@@ -15,13 +15,15 @@ def status(context: Context) -> int:
         context.object(found)
         return OK
     # Only a table has to be measured.
-    from flowerctl.operate.table import table
+    from flowerctl.operate.table import questions, table
     from flowerctl.output import terminal_columns
 
     context.lines([Line(_daemon(found.daemon, context.texts), Style.DIM)])
     if found.workspaces:
         own_home = home(context.environment)
-        context.lines(table(found.workspaces, context.texts, own_home, terminal_columns()))
+        columns = terminal_columns()
+        context.lines(table(found.workspaces, context.texts, own_home, columns))
+        context.lines(questions(found.workspaces, context.texts, own_home, columns))
     else:
         context.say(context.texts("no_workspaces"))
     return OK

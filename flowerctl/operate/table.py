@@ -41,6 +41,24 @@ def table(known: Sequence[WorkspaceStatus], texts: Texts, own_home: Path, width:
     return [Line(_aligned(row, widths), style) for row, style in zip(rows, styles, strict=True)]
 
 
+def questions(known: Sequence[WorkspaceStatus], texts: Texts, own_home: Path, width: int) -> list[Line]:
+    """A line for each question that waits for the person, and one for each of its options."""
+    lines = []
+    for status in known:
+        question = status.question
+        if question is None:
+            continue
+        workspace = clean_line(shortened(status.workspace, own_home))
+        since, text = figures.clock(question.asked_at), clean_line(question.text)
+        asked = texts("waits_for_you", workspace=workspace, since=since, question=text)
+        lines.append(Line(cut(asked, width, ambiguous=_AMBIGUOUS), Style.WARN))
+        options = (
+            f"   {number}) {clean_line(each)}" for number, each in enumerate(question.options, start=1)
+        )
+        lines += [Line(cut(each, width, ambiguous=_AMBIGUOUS)) for each in options]
+    return lines
+
+
 def _cells(status: WorkspaceStatus, texts: Texts, own_home: Path) -> tuple[str, ...]:
     at = status.started_at if status.state.active else status.updated_at
     return (

@@ -74,13 +74,16 @@ def test_an_unknown_word_is_the_request() -> None:
         ("--budget", "nan"),
         ("--asks", "-2"),
         ("--timeout", "-1"),
-        ("--timeout", "inf"),
+        ("--timeout", "nan"),
         ("--lang", "de"),
         ("--no-daemon",),
         ("--keep", "--no-daemon"),
         ("-d", "--json"),
         ("--script", "s.json"),
         ("--no-goal", "--judge-can-run"),
+        ("--no-goal", "--rounds", "3"),
+        ("--clarify-only", "--no-goal"),
+        ("--clarify-only", "--rounds", "2"),
         ("--nonsense",),
     ],
 )
@@ -93,6 +96,7 @@ def test_what_makes_no_sense_is_refused_in_one_line(
 def test_documented_special_values_stand() -> None:
     assert parsed("--asks", "-1", "--timeout", "0").options.asks == -1
     assert parsed("--asks", "0").options.asks == 0
+    assert parsed("--timeout", "inf").options.timeout_s is None
 
 
 def test_the_flags_of_a_run_arrive() -> None:
@@ -101,7 +105,7 @@ def test_the_flags_of_a_run_arrive() -> None:
             "--new",
             "--rounds",
             "5",
-            "--no-goal",
+            "--judge-can-run",
             "--asks",
             "2",
             "--timeout",
@@ -111,22 +115,19 @@ def test_the_flags_of_a_run_arrive() -> None:
             "20000",
             "--no-handoff",
         ],
-        *["--clarify-only", "--no-trim", "--budget", "1.5", "--keep", "--rehearse", "--script", "s"],
+        *["--no-trim", "--budget", "1.5", "--keep", "--rehearse", "--script", "s"],
     ).options
 
-    assert (options.new, options.rounds, options.goal, options.asks, options.timeout_s) == (
+    assert (options.new, options.rounds, options.judge_can_run, options.asks, options.timeout_s) == (
         True,
         5,
-        False,
+        True,
         2,
         9,
     )
-    assert (options.isolate, options.window, options.handoff, options.clarify_only) == (
-        True,
-        20000,
-        False,
-        True,
-    )
+    alone = parsed("--clarify-only").options, parsed("--no-goal").options
+    assert (alone[0].clarify_only, alone[1].goal) == (True, False)
+    assert (options.isolate, options.window, options.handoff) == (True, 20000, False)
     assert (options.trim, options.budget_usd, options.keep, options.rehearse) == (False, 1.5, True, True)
     assert options.script == "s"
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from wcwidth import iter_graphemes, width
 
-from flower_protocol.workspaces import State, WorkspaceStatus
+from flower_protocol.workspaces import Question, State, WorkspaceStatus
 from flowerctl.language import Texts
-from flowerctl.operate.table import table
+from flowerctl.operate.table import questions, table
 
 NAMES = ["接上上次", "👨‍👩‍👧", "cafe\u0301", "مرحبا", "zero\u200bwidth", "esc\x1b[31mred", "plain"]
 
@@ -29,6 +29,17 @@ def at_column(line: str, column: int) -> str:
         used += width(cluster)
         position += len(cluster)
     return line[position:]
+
+
+def test_an_open_question_stands_below_with_its_options() -> None:
+    asked = Question(id="q1", text="哪个\x1b[31m端口?", options=("8080", "9090"), asked_at=1766502000.0)
+    known = [a_workspace("plain"), a_workspace("web", state=State.ASKING, question=asked)]
+
+    told = [line.text for line in questions(known, Texts(), Path("/home/ann"), 120)]
+
+    assert told[0].startswith("? ~/web 在等你回答(") and told[0].endswith(" 起):哪个端口?")
+    assert told[1:] == ["   1) 8080", "   2) 9090"]
+    assert all(width(line.text) <= 20 for line in questions(known, Texts("en"), Path("/home/ann"), 20))
 
 
 def test_a_limit_says_until_when_in_both_languages() -> None:
