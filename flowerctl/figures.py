@@ -13,9 +13,9 @@ def window(count: int) -> str:
     return f"{round(count / 1000)}K"
 
 
-def dollars(amount: float) -> str:
-    """``0.94``, for a line in passing."""
-    return f"{amount:.2f}"
+def dollars(amount: float, *, precise: bool = False) -> str:
+    """``0.94``, for a line in passing; ``precise`` gives ``0.9412``, where every cent is somebody's question."""
+    return f"{amount:.{4 if precise else 2}f}"
 
 
 def total_dollars(amount: float) -> str:

@@ -58,6 +58,10 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "Add -r {suggestion} to keep them together",
         ),
         "starting_daemon": ("(flowerd 没在跑,正在启动…)", "(flowerd isn't running, starting it…)"),
+        "nobody_answers": (
+            "! 标准输入不是终端,没人能回答提问。想让它自己判断就加 --timeout 0",
+            "! standard input is no terminal, nobody can answer questions. Add --timeout 0 to let it decide by itself",
+        ),
         "variable_dropped": (
             "! 环境变量 {name} 不是 UTF-8,没有带给这次运行",
             "! the environment variable {name} isn't UTF-8; the run does not get it",
@@ -99,11 +103,48 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "<- in {place}, joining the run that is going on",
         ),
         "banner_brief": ("需求已确认", "brief confirmed"),
+        "banner_no_brief": ("需求还没问完", "brief not settled yet"),
         "banner_checks": ("目标 {count} 条", "{count} checks"),
         "banner_context": ("干活上下文 {size}", "work context {size}"),
         "wake_number": ("第 {woke} 次唤醒", "wake {woke}"),
         "step_resumed": ("<- 接上次", "<- going on"),
         # -- the transcript
+        "judging": ("第 {round} 轮做完了,交给判定者看", "round {round} is done, the judge looks at it"),
+        "verdict": ("第 {round} 轮判定:{conclusion}", "round {round} was judged: {conclusion}"),
+        "verdict_achieved": ("达成", "achieved"),
+        "verdict_not_yet": ("未达成", "not yet achieved"),
+        "verdict_unreachable": ("无法达成", "out of reach"),
+        "sent_back": ("打回去接着做 · {name}", "sent back · {name}"),
+        "unverifiable": (
+            "目标里有 {count}/{total} 条在这个环境里验不了 —— 判定时它们必然过不去,会停下来问你。",
+            "{count} of {total} checks of the goal can't be verified here: they can't pass, and you will be asked.",
+        ),
+        "unverifiable_change": ("现在改 {path} 还来得及:", "There is still time to change {path}:"),
+        "handoff_near": (
+            "上下文 {context}/{window} · 还有约 {left} 到换代",
+            "context {context}/{window} · about {left} left until the handoff",
+        ),
+        "handoff_writing": (
+            "上下文 {context}/{window} —— 写交接准备换代",
+            "context {context}/{window} — writing the handoff",
+        ),
+        "handoff_doing": ("现在在做", "doing"),
+        "handoff_decided": ("已定的事", "decided"),
+        "handoff_deadends": ("走不通的", "dead ends"),
+        "handoff_next": ("下一步", "next"),
+        "handoff_degraded": (
+            "交接没写成,用了降级版本 —— 接手的人会自己去现场看",
+            "the handoff could not be written; a makeshift one is used, and the successor looks for itself",
+        ),
+        "handoff_written": ("交接写在 {path}", "the handoff is in {path}"),
+        "handoff_taken": (
+            "新会话接手,上下文从 {context} 重新开始",
+            "a new session takes over; the context starts over from {context}",
+        ),
+        "aside": ("旁路", "aside"),
+        "aside_of": ("{who} 问:{text}", "{who} asks: {text}"),
+        "aside_cost": ("(${cost},没有打扰正在跑的运行)", "(${cost}, the run was not disturbed)"),
+        "aside_failed": ("旁路问答失败:{reason}", "the side question failed: {reason}"),
         "dispatch": ("派人 {role}", "send {role}"),
         "asks_left": ("(还能问 {count} 次)", "({count} more questions allowed)"),
         "ask_timeout": (
@@ -145,11 +186,14 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         ),
         "prompt_words": (
             "(直接说 = 加需求,下个检查点送达;? 开头 = 顺便问一句,不打扰它干活) > ",
-            "(words = a remark, delivered at the next checkpoint; ? first = ask aside, without disturbing it) > ",
+            "(words = a remark; ? first = ask aside, without disturbing it) > ",
         ),
         "prompt_interrupted": ("> ", "> "),
         # -- keys and commands while attached
-        "received": ("+ 收到 (下个检查点送达)", "+ received (delivered at the next checkpoint)"),
+        "received": (
+            "+ 收到 (下个检查点送达;已追加进确认书)",
+            "+ received (delivered at the next checkpoint; added to the brief)",
+        ),
         "interrupt_now": (
             "! 已打断这一轮。正在跑的 subagent 会丢掉半成品。",
             "! this turn is interrupted. Subagents at work lose what they have not finished.",
@@ -160,7 +204,7 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         ),
         "interrupt_questions": (
             "  (有 {count} 个提问还等着,打断不影响它们)",
-            "  ({count} questions are still open; the interrupt leaves them be)",
+            "  (questions still open: {count}; the interrupt leaves them be)",
         ),
         "interrupt_later": (
             "! 还没接上 flowerd,接上就打断。再按一次 Ctrl+C = 停下并退出",
@@ -182,18 +226,27 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         ),
         "left": ("已离开,活还在后台跑。回来:{command}", "left; the run goes on. Come back with: {command}"),
         "no_asides": (
-            "! 旁路提问这一版还没有;这句话没有送给它",
-            "! side questions are not in this version; the words were not sent",
+            "! 这个 flowerd 不答旁路提问;这句话没有送给它",
+            "! this flowerd takes no side questions; the words were not sent",
         ),
-        "no_such_option": ("! 没有第 {number} 个选项", "! there is no option {number}"),
+        "aside_nothing_runs": (
+            "! 旁路提问要等它跑起来;这句话没有送给它",
+            "! side questions are for a run that is going on; the words were not sent",
+        ),
+        "aside_empty": ("! ? 后面写上要问的", "! write the question behind the ?"),
+        "aside_begun": (
+            "  (旁路去看了,不打扰它干活)",
+            "  (somebody looks into it, without disturbing the run)",
+        ),
         "unknown_command": ("! 没有 {word} 这个命令,/help 看有哪些", "! no command {word}; see /help"),
         "not_sent": ("没送出去,原话在这:{text}", "not sent; your words: {text}"),
+        "skip_not_taken": ("! 没跳过:{reason}", "! not skipped: {reason}"),
         "not_taken": ("! 没收下({reason})。原话:{text}", "! not taken ({reason}). Your words: {text}"),
         "help": (
-            "  一行话 = 加需求 · 有提问时 = 回答(数字选一项,回车跳过)\n"
+            "  一行话 = 加需求 · 有提问时 = 回答(数字选一项,回车跳过) · ? 开头 = 顺便问一句\n"
             "  Ctrl-C = 打断 · 两次 = 停下并退出 · Ctrl-D 或 /detach = 离开,活接着跑\n"
             "  /new = 重开一件事 · /status = 现在怎样 · /stop = 停下 · /help = 这几行",
-            "  words = a remark; with a question open = the answer (a number picks, Enter skips)\n"
+            "  words = a remark; to a question = the answer (a number picks, Enter skips); ? first = ask aside\n"
             "  Ctrl-C = interrupt, twice = stop and leave; Ctrl-D or /detach = leave, the run goes on\n"
             "  /new = start over, /status = how it stands, /stop = stop it, /help = these lines",
         ),
@@ -216,7 +269,10 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "state_offline": ("断网了,等它回来", "offline, waiting for the network"),
         "state_limited": ("到用量上限了,等到 {until}", "usage limit reached, waiting until {until}"),
         "state_limited_unknown": ("到用量上限了,隔一阵再试", "usage limit reached, trying again later"),
-        "state_overloaded": ("服务端忙不过来,等它缓一缓", "the service is overloaded, waiting for it to recover"),
+        "state_overloaded": (
+            "服务端忙不过来,等它缓一缓",
+            "the service is overloaded, waiting for it to recover",
+        ),
         "waited": ("{reason} · 已等 {time}", "{reason} · for {time} now"),
         "left_to_wait": ("{reason} · 还有 {time}", "{reason} · {time} left"),
         "login_refused": (

@@ -32,7 +32,7 @@ def banner(wake: Wake, texts: Texts, home: Path, width: int) -> list[Line]:
 
 
 def _facts(wake: Wake, number: int, texts: Texts) -> list[str]:
-    facts = [texts("banner_brief")]
+    facts = [texts("banner_brief" if wake.confirmed else "banner_no_brief")]
     if wake.checks > 0:
         facts.append(texts("banner_checks", count=wake.checks))
     if wake.context > 0:

@@ -28,6 +28,7 @@ from flowerctl.attach.commands import (
 from flowerctl.attach.outcome import End, Outcome
 from flowerctl.attach.stdin import StandardInput
 from flowerctl.attach.transcript import Transcript
+from flowerctl.attach.who import who
 from flowerctl.autostart import ensure
 from flowerctl.client import Client
 from flowerctl.hints import FAILED, OK, USAGE, Failed
@@ -58,6 +59,9 @@ class Command:
             manifest=os.path.join(self._place.run_dir, "manifest.json"),
             verbose=invocation.verbose,
             rehearsing=invocation.options.rehearse,
+            home=home(environment),
+            workspace=self._place.workspace,
+            me=who(environment),
         )
 
     def run(self) -> int:
@@ -97,6 +101,8 @@ class Command:
         if words is None:
             words = self._asked(fresh=self._options.new or not wake.used)
         started = self._start(words)
+        if not started.joined:
+            self._warn_of_silence()
         if self._invocation.detach:
             said = "detached_joined" if started.joined else "detached"
             self._print(self._transcript.whole(self._texts(said, command=way_back(self._place))))
@@ -194,7 +200,7 @@ class Command:
                 case Leave() | StopRun():
                     raise Failed(self._texts("cancelled"))
                 case Aside():
-                    self._tell(self._texts("no_asides"), Style.WARN)
+                    self._tell(self._texts("aside_nothing_runs"), Style.WARN)
                 case Mistyped(word):
                     self._tell(self._texts("unknown_command", word=word), Style.WARN)
                 case _:
@@ -234,7 +240,19 @@ class Command:
             options.script
         ):  # else the name of one that comes along
             options = msgspec.structs.replace(options, script=os.path.abspath(options.script))
+        if self._answerless and "--timeout" not in self._invocation.given:
+            options = msgspec.structs.replace(options, timeout_s=0.0)
         return options
+
+    @property
+    def _answerless(self) -> bool:
+        """Nobody can answer what the agent asks, not from here."""
+        return not self._typing and not self._invocation.detach
+
+    def _warn_of_silence(self) -> None:
+        waits = self._options_of_start().timeout_s != 0.0
+        if self._answerless and waits and self._options.asks != 0:
+            self._complain(self._texts("nobody_answers"))
 
     def _environment_of_run(self) -> dict[str, str]:
         kept = {name: value for name, value in self._environment.items() if _encodable(name + value)}

@@ -7,12 +7,13 @@ from contextlib import suppress
 from typing import Any, Final
 
 from flower_protocol.codec import BadFrame
-from flower_protocol.control import Accepted, Changed, Failure, Happened, Say, Seen
+from flower_protocol.control import Accepted, Answer, Aside, Changed, Failure, Happened, Say, Seen
 from flower_protocol.events import EventRecord
 from flower_protocol.handshake import Hello, Snapshot, Welcome
 from flower_protocol.workspaces import Place, State, WorkspaceStatus
 from flowerctl.attach.outbox import Outbox
 from flowerctl.attach.outcome import End, Outcome
+from flowerctl.attach.questions import Questions
 from flowerctl.attach.surface import Surface
 from flowerctl.attachment import Attachment, Lost
 from flowerctl.client import Refused
@@ -27,6 +28,8 @@ DRAIN_SECONDS: Final = 5.0
 LEAVE_SECONDS: Final = 1.0  # for the last words to arrive; leaving waits for nobody longer
 # The connection is closed over these, and another one would be too.
 _HOPELESS: Final = frozenset({"bad-frame", "too-large", "client-older", "daemon-older"})
+# That question is not open any more, whoever saw to it.
+_OVER: Final = frozenset({"already-answered", "not-waiting", "no-question", "not-running"})
 _FAILURES: Final = {State.FAILED: "run_failed", State.LOGIN: "login_refused"}
 
 
@@ -53,6 +56,7 @@ class Conversation:
         self.overloaded = False
         self.on_hold = False
         self.connected = False
+        self.questions = Questions()
         self.when_connected: Callable[[], None] = lambda: None
         self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._surface = surface
@@ -64,6 +68,7 @@ class Conversation:
         self._reported = cursor or 0
         self._outbox = Outbox()
         self._hold_awaited = False
+        self._capabilities: tuple[str, ...] = ()
         self._ended: EventRecord | None = None
         self._settling: asyncio.TimerHandle | None = None
         self._showing = False
@@ -75,7 +80,16 @@ class Conversation:
         self._outbox.say(text)
 
     def answer(self, question_id: str, text: str) -> None:
+        """To an open question; it counts as answered from now on, and what became of it is shown when it happens."""
+        self.questions.settle(question_id)
         self._outbox.answer(question_id, text)
+
+    def aside(self, text: str) -> bool:
+        """A side question; False when this daemon takes none."""
+        if "aside" not in self._capabilities:
+            return False
+        self._outbox.aside(text)
+        return True
 
     def interrupt(self) -> None:
         self.on_hold = self._hold_awaited = True
@@ -136,6 +150,7 @@ class Conversation:
 
     def _begin(self, welcome: Welcome) -> None:
         self.connected = True
+        self._capabilities = welcome.capabilities
         self._outbox.begin_again()
         if not self._outbox.interrupts:
             self._hold_awaited = False  # a hold ends with the connection that asked for it
@@ -177,6 +192,7 @@ class Conversation:
                     await self._take(message.events, live=True)
                 case Changed():
                     self._stands(message.status)
+                    self._put_question()
                 case Accepted():
                     self._accepted(message.id)
                 case Failure():
@@ -196,6 +212,9 @@ class Conversation:
             self._generation, self._cursor, self._reported = snapshot.generation, 0, 0
         await self._take([each for each in snapshot.events if shown is None or each.seq > shown], live=False)
         self._cursor = snapshot.last_seq
+        if self.status is not None:  # what lies behind may speak of questions that nobody asks any more
+            self.questions.stands(self.status.question)
+        self._put_question()
 
     async def _take(self, events: Sequence[EventRecord], *, live: bool) -> None:
         self._showing = True
@@ -203,8 +222,9 @@ class Conversation:
             chunk = events[start : start + CHUNK]
             own = set()
             for event in chunk:
-                if self._own(event):
+                if self._own(event) or self.questions.waits(event):
                     own.add(event.seq)
+                self.questions.heard(event)
                 self._note(event)
             self._surface.show(chunk, live=live, own=own)
             # Events of an earlier life have numbers below 1; one stands at the beginning of this one then.
@@ -212,9 +232,19 @@ class Conversation:
             await self._surface.room()
             await asyncio.sleep(0)
         self._showing = False
+        if live:
+            self._put_question()
+        elif events and events[-1].kind != "ask":
+            self.questions.lost_from_sight()
         self._surface.changed()
         if live and self._ended is not None:
             self.finish(Outcome(End.ENDED, event=self._ended))
+
+    def _put_question(self) -> None:
+        question = self.questions.to_show()
+        if question is not None:
+            self._surface.asks(question)
+            self._surface.changed()
 
     def _own(self, event: EventRecord) -> bool:
         # What was typed here stands on the screen already, with its receipt.
@@ -257,6 +287,7 @@ class Conversation:
         if self.status is None or self.status.state is not status.state:
             self.since = status.updated_at or time.time()
         self.status = status
+        self.questions.stands(status.question)
         self._surface.changed(status)
         self._settle(active=status.state.active)
 
@@ -281,16 +312,24 @@ class Conversation:
         self.finish(Outcome(end, event=self._ended, reason=reason))
 
     def _accepted(self, said_id: str) -> None:
-        if isinstance(self._outbox.settled(said_id), Say):
-            self._surface.tell(self._texts("received"), Style.GOOD)
+        match self._outbox.settled(said_id):
+            case Say():
+                self._surface.tell(self._texts("received"), Style.GOOD)
+            case Aside():
+                self._surface.tell(self._texts("aside_begun"), Style.DIM)
+            case _:
+                pass  # what became of an answer is an event
 
     def _failed(self, failure: Failure) -> None:
         said = self._outbox.settled(failure.id)
         if said is None:
             self._refused(failure)
             return
+        if isinstance(said, Answer) and failure.code not in _OVER:
+            self.questions.reopen(said.question_id)
         reason = self._explain(failure)
-        self._surface.tell(self._texts("not_taken", reason=reason, text=said.text), Style.WARN)
+        name = "not_taken" if said.text else "skip_not_taken"
+        self._surface.tell(self._texts(name, reason=reason, text=said.text), Style.WARN)
 
     def _refused(self, failure: Failure) -> None:
         if failure.code == "shutting-down":

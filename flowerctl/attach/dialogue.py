@@ -60,10 +60,9 @@ class Dialogue:
 
     def prompt(self) -> str:
         """What stands before the typed text."""
-        status = self._conversation.status
         if self._conversation.on_hold:
             return self._texts("prompt_interrupted")
-        if status is not None and status.question is not None:
+        if self._conversation.questions.current is not None:
             return self._texts("prompt_question")
         return self._texts("prompt_words")
 
@@ -88,8 +87,7 @@ class Dialogue:
     def line(self, typed: str) -> None:
         """A line was typed, Enter included."""
         status = self._conversation.status
-        question = status.question if status is not None else None
-        command = understood(typed, question, on_hold=self._conversation.on_hold)
+        command = understood(typed, self._conversation.questions.current, on_hold=self._conversation.on_hold)
         if self._stage is Stage.ARMED:
             self._stage = Stage.CALM
         match command:
@@ -103,8 +101,8 @@ class Dialogue:
                 if text:
                     self._surface.tell(f"> {text}", Style.BOLD)
                 self._conversation.go_on(text)
-            case Aside():
-                self._surface.tell(self._texts("no_asides"), Style.WARN)
+            case Aside(text):
+                self._aside(text)
             case Leave():
                 self.leave()
             case StartOver(text):
@@ -148,6 +146,15 @@ class Dialogue:
         """The terminal has gone: leaving, without a word."""
         self._conversation.finish(Outcome(End.HUNG_UP))
 
+    def _aside(self, text: str) -> None:
+        words = text[1:].strip()
+        if not words:
+            self._surface.tell(self._texts("aside_empty"), Style.WARN)
+            return
+        self._surface.tell(f"> {text}", Style.BOLD)
+        if not self._conversation.aside(words):
+            self._surface.tell(self._texts("no_asides"), Style.WARN)
+
     def _interrupt(self) -> None:
         if not self._answering:
             self._surface.tell(self._texts("interrupt_alone"), Style.WARN)
@@ -166,9 +173,8 @@ class Dialogue:
 
     def _on_hold(self) -> None:
         self._surface.tell(self._texts("interrupt_now"), Style.WARN)
-        status = self._conversation.status
-        if status is not None and status.question is not None:
-            self._surface.tell(self._texts("interrupt_questions", count=1))
+        if waiting := self._conversation.questions.count:
+            self._surface.tell(self._texts("interrupt_questions", count=waiting))
         self._surface.tell(self._texts("interrupt_what"))
 
     def _stop(self) -> None:

@@ -8,7 +8,7 @@ import asyncio
 import uuid
 from collections import deque
 
-from flower_protocol.control import Answer, FromClient, Interrupt, Resume, Say, Stop
+from flower_protocol.control import Answer, Aside, FromClient, Interrupt, Resume, Say, Stop
 from flower_protocol.events import EventRecord
 
 
@@ -19,7 +19,7 @@ class Outbox:
         self.work = asyncio.Event()
         self._fewer = asyncio.Event()
         self._queue: deque[FromClient] = deque()
-        self._unaccepted: dict[str, Say | Answer] = {}
+        self._unaccepted: dict[str, Say | Answer | Aside] = {}
         self._unheard: Resume | None = None
         self._own_ids: set[str] = set()
         self._ended_a_hold: list[str] = []
@@ -36,6 +36,11 @@ class Outbox:
         reply = Answer(question_id=question_id, text=text)
         self._unaccepted[question_id] = reply
         self._put(reply)
+
+    def aside(self, text: str) -> None:
+        question = Aside(text=text, id=uuid.uuid4().hex)
+        self._unaccepted[question.id] = question
+        self._put(question)
 
     def interrupt(self) -> None:
         self._put(Interrupt())
@@ -78,7 +83,7 @@ class Outbox:
 
     # -- what became of it
 
-    def settled(self, said_id: str) -> Say | Answer | None:
+    def settled(self, said_id: str) -> Say | Answer | Aside | None:
         """It was accepted or refused, and is kept no longer; None for what was not said here."""
         self._fewer.set()
         return self._unaccepted.pop(said_id, None)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from flower_protocol.events import EventRecord
-from flower_protocol.workspaces import WorkspaceStatus
+from flower_protocol.workspaces import Question, WorkspaceStatus
 from flowerctl.attach.transcript import Transcript
 from flowerctl.output import Style, write
 
@@ -26,6 +26,9 @@ class PlainSurface:
 
     def tell(self, text: str, style: Style = Style.PLAIN) -> None:
         write(self._transcript.own(text, style), sys.stdout)
+
+    def asks(self, question: Question) -> None:
+        write(self._transcript.question(question), sys.stdout)
 
     def stands(self, status: WorkspaceStatus) -> None:
         write(self._transcript.status(status), sys.stdout)
@@ -51,6 +54,9 @@ class JsonSurface:
 
     def tell(self, text: str, style: Style = Style.PLAIN) -> None:
         write(self._transcript.own(text, style), sys.stderr)
+
+    def asks(self, question: Question) -> None:
+        return  # the event is enough for a script
 
     def stands(self, status: WorkspaceStatus) -> None:
         write(self._transcript.status(status), sys.stderr)

@@ -12,12 +12,15 @@ from typing import Final
 
 from flower_protocol.events import EventRecord
 from flowerctl import figures
+from flowerctl.attach.aside import aside
+from flowerctl.attach.ask import ask
+from flowerctl.attach.handoff import handoff
+from flowerctl.attach.judging import turn, unverifiable, verdict
+from flowerctl.attach.lines import Lines, one_line, said
 from flowerctl.attach.view import View, level_of, number
 from flowerctl.output import Line, Style
-from flowerctl.sanitize import clean, clean_line
-from flowerctl.width import columns, cut, wrap
-
-Lines = tuple[Line, ...]
+from flowerctl.sanitize import clean_line
+from flowerctl.width import columns, cut
 
 _RULE_COLUMNS: Final = 38  # where the rule of a step ends, its name included
 _SHORTEST_RULE: Final = 3
@@ -29,19 +32,6 @@ def render(event: EventRecord, view: View) -> Lines:
     """The lines of ``event``, none if it isn't shown. A kind that isn't known is shown by its text."""
     shown = _RENDERERS.get(event.kind, _other)(event, view)
     return tuple(shown)
-
-
-def said(icon: str, text: str, view: View, style: Style = Style.PLAIN, *, gutter: str = "") -> Lines:
-    """``text`` wrapped behind its icon, the next lines under the first."""
-    first = f"  {gutter}{icon} " if icon else f"  {gutter}"
-    rest = f"  {gutter}" + " " * (len(first) - len(gutter) - 2)
-    wrapped = wrap(clean(text).strip("\n"), view.width - len(first))
-    return tuple(Line((rest if i else first) + part, style) for i, part in enumerate(wrapped))
-
-
-def _one_line(icon: str, text: str, view: View, style: Style = Style.PLAIN, *, gutter: str = "") -> Lines:
-    first = f"  {gutter}{icon} "
-    return (Line(first + cut(clean_line(text), view.width - len(first)), style),)
 
 
 def _step(event: EventRecord, view: View) -> Lines:
@@ -69,6 +59,8 @@ def _continued(event: EventRecord, view: View) -> str:
 def _text(event: EventRecord, view: View) -> Lines:
     if event.payload.get("subagent"):
         return said("", event.text, view, Style.DIM, gutter="| ") if view.verbose else ()
+    if view.rounds.judged:
+        return verdict(event, view) or said("", event.text, view)  # the level would be the judge's
     return said("", event.text, view) + _level(event, view)
 
 
@@ -78,7 +70,7 @@ def _level(event: EventRecord, view: View) -> Lines:
         return ()
     facts = [view.texts("level", context=figures.tokens(level))]
     if view.spent:
-        facts.append(view.texts("spent", cost=figures.dollars(view.spent)))
+        facts.append(view.texts("spent", cost=figures.dollars(view.spent, precise=view.precise)))
     if view.started_at is not None:
         facts.append(figures.duration(view.elapsed(event)))
     return said("-", " · ".join(facts), view, Style.DIM)
@@ -98,8 +90,8 @@ def _tool_call(event: EventRecord, view: View) -> Lines:
     if event.tool.startswith(_PERSONAL_TOOLS):
         return ()
     if event.tool in _DISPATCHERS:
-        return _one_line(">", _dispatch(event, view), view, Style.BOLD, gutter=_gutter(event))
-    return _one_line("*", f"{event.tool} {event.text}", view, Style.TOOL, gutter=_gutter(event))
+        return one_line(">", _dispatch(event, view), view, Style.BOLD, gutter=_gutter(event))
+    return one_line("*", f"{event.tool} {event.text}", view, Style.TOOL, gutter=_gutter(event))
 
 
 def _dispatch(event: EventRecord, view: View) -> str:
@@ -131,44 +123,10 @@ def _result(event: EventRecord, view: View) -> Lines:
         return said("x", view.texts("turn_failed", reason=reason), view, Style.BAD)
     facts = [
         view.texts("turns", count=int(number(event.payload.get("num_turns")))),
-        f"${figures.dollars(number(event.payload.get('cost_usd')))}",
+        f"${figures.dollars(number(event.payload.get('cost_usd')), precise=view.precise)}",
         view.texts("elapsed", time=figures.duration(view.elapsed(event))),
     ]
     return said("+", " · ".join(facts), view, Style.GOOD)
-
-
-def _ask(event: EventRecord, view: View) -> Lines:
-    state = str(event.payload.get("state") or "asked")
-    if event.payload.get("kind") == "mail":
-        # The words were shown when they were said; here they arrive.
-        return said("+", view.texts("delivered", text=event.text), view) if state == "delivered" else ()
-    if state == "asked":
-        return _question(event, view)
-    if state == "answered":
-        return said("+", str(event.payload.get("answer") or ""), view, Style.GOOD)
-    icon = "." if state == "declined" else "!"
-    return said(icon, view.texts(_OUTCOMES.get(state, "ask_declined")), view, Style.WARN)
-
-
-_OUTCOMES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "timeout": "ask_timeout",
-        "over_budget": "ask_over_budget",
-        "declined": "ask_declined",
-        "invalid": "ask_invalid",
-    }
-)
-
-
-def _question(event: EventRecord, view: View) -> Lines:
-    lines = said("?", event.text, view, Style.BOLD)
-    options = event.payload.get("options")
-    for place, option in enumerate(options if isinstance(options, list | tuple) else (), start=1):
-        lines += said(f"   {place})", str(option), view)
-    remaining = event.payload.get("remaining")
-    if isinstance(remaining, int) and remaining >= 0:
-        lines += said("  ", view.texts("asks_left", count=remaining), view, Style.DIM)
-    return lines
 
 
 def _remark(event: EventRecord, view: View) -> Lines:
@@ -182,10 +140,6 @@ def _interrupted(event: EventRecord, view: View) -> Lines:
 
 def _resumed(event: EventRecord, view: View) -> Lines:
     return said("+", event.text or view.texts("resumed"), view, Style.GOOD)
-
-
-def _handoff(event: EventRecord, view: View) -> Lines:
-    return said("<-" if event.payload.get("phase") == "done" else "#", event.text, view)
 
 
 def _run_ended(event: EventRecord, view: View) -> Lines:
@@ -260,8 +214,14 @@ def _error(event: EventRecord, view: View) -> Lines:
 
 
 def _task(event: EventRecord, view: View) -> Lines:
+    if "unverifiable" in event.payload:
+        return unverifiable(event, view)
     ended = event.payload.get("kind") == "TaskNotificationMessage"
     return said("#", event.text, view, Style.DIM) if event.text and (ended or view.verbose) else ()
+
+
+def _system(event: EventRecord, view: View) -> Lines:
+    return turn(event, view) + _verbosely("-")(event, view)
 
 
 def _behind(icon: str, style: Style = Style.PLAIN) -> Callable[[EventRecord, View], Lines]:
@@ -282,14 +242,15 @@ _RENDERERS: Final[Mapping[str, Callable[[EventRecord, View], Lines]]] = MappingP
         "tool_call": _tool_call,
         "tool_result": _tool_result,
         "task": _task,
-        "system": _verbosely("-"),
+        "system": _system,
         "unknown": _verbosely("-"),
         "reset": _behind("#"),
         "result": _result,
         "error": _error,
         "retry": _retry,
-        "handoff": _handoff,
-        "ask": _ask,
+        "handoff": handoff,
+        "ask": ask,
+        "aside": aside,
         "remark": _remark,
         "interrupted": _interrupted,
         "interrupt": _verbosely("!"),  # the library's own word for it; the daemon's says who it was

@@ -24,7 +24,7 @@ from prompt_toolkit.layout.processors import BeforeInput
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from flower_protocol.events import EventRecord
-from flower_protocol.workspaces import WorkspaceStatus
+from flower_protocol.workspaces import Question, WorkspaceStatus
 from flowerctl.attach.dialogue import Dialogue
 from flowerctl.attach.transcript import Transcript
 from flowerctl.output import Line, Style, colourful, painted
@@ -67,6 +67,9 @@ class TerminalScreen:
 
     def tell(self, text: str, style: Style = Style.PLAIN) -> None:
         self._write(self._transcript.own(text, style))
+
+    def asks(self, question: Question) -> None:
+        self._write(self._transcript.question(question))
 
     def stands(self, status: WorkspaceStatus) -> None:
         self._write(self._transcript.status(status))

@@ -1,14 +1,11 @@
 """One attachment from end to end: surface, keyboard, signals and connection, put together and taken apart."""
 
 import asyncio
-import os
 import signal
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from pwd import getpwuid
 from typing import Any, Final
 
 from flower_protocol.control import Failure
@@ -22,6 +19,7 @@ from flowerctl.attach.plain import JsonSurface, PlainSurface
 from flowerctl.attach.stdin import StandardInput
 from flowerctl.attach.surface import Keyboard, Surface
 from flowerctl.attach.transcript import Transcript
+from flowerctl.attach.who import who
 from flowerctl.language import Texts
 from flowerctl.sanitize import clean_line
 
@@ -75,7 +73,7 @@ async def _attend(attending: Attending, early: list[int]) -> Outcome:
         explain=lambda failure: _explained(failure, attending.texts),
         generation=attending.generation,
         cursor=attending.cursor,
-        who=_who(attending.environment),
+        who=who(attending.environment),
     )
     dialogue = Dialogue(conversation, surface, attending.texts, answering=attending.typing)
     if attending.words:
@@ -182,14 +180,3 @@ def _signals(dialogue: Dialogue, early: list[int]) -> Iterator[None]:
 
 def _explained(failure: Failure, texts: Texts) -> str:
     return clean_line(sentence(failure, texts.language)).rstrip("。.")
-
-
-def _who(environment: Mapping[str, str]) -> str:
-    try:
-        name = environment.get("USER") or getpwuid(os.getuid()).pw_name
-    except KeyError:  # a container without a line for this user
-        name = str(os.getuid())
-    try:
-        return f"{name}@{os.ttyname(sys.stdin.fileno()).removeprefix('/dev/')}"
-    except (OSError, AttributeError, ValueError):
-        return f"{name}#{os.getpid()}"

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from flower_protocol.events import EventRecord
-from flower_protocol.workspaces import WorkspaceStatus
+from flower_protocol.workspaces import Question, WorkspaceStatus
 from flowerctl.output import Style
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ class Surface(Protocol):
 
     def tell(self, text: str, style: Style = Style.PLAIN) -> None:
         """Something that flower says itself."""
+
+    def asks(self, question: Question) -> None:
+        """The question that is to be answered now, though the event that told of it is not in sight."""
 
     def stands(self, status: WorkspaceStatus) -> None:
         """How the workspace stands, because it was asked for."""

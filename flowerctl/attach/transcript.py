@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from flower_protocol.events import EventRecord
-from flower_protocol.workspaces import WorkspaceStatus
+from flower_protocol.workspaces import Question, WorkspaceStatus
 from flowerctl import figures
+from flowerctl.attach.ask import question
+from flowerctl.attach.questions import is_question
 from flowerctl.attach.render import ending, failure_of, render, unheard
 from flowerctl.attach.view import View, advance
 from flowerctl.language import Texts
@@ -29,9 +32,23 @@ class Transcript:
         manifest: str = "",
         verbose: bool = False,
         rehearsing: bool = False,
+        home: Path | None = None,
+        workspace: str = "",
+        me: str = "",
+        precise: bool = False,
     ) -> None:
         self._window_columns = window_columns
-        self._view = View(texts=texts, width=0, verbose=verbose, rehearsing=rehearsing, manifest=manifest)
+        self._view = View(
+            texts=texts,
+            width=0,
+            verbose=verbose,
+            rehearsing=rehearsing,
+            manifest=manifest,
+            home=home,
+            workspace=workspace,
+            me=me,
+            precise=precise,
+        )
 
     @property
     def width(self) -> int:
@@ -54,10 +71,18 @@ class Transcript:
             view = replace(self._view, width=self.width, spent=self._view.spent if live else 0.0)
             last = live and event.kind == "run_ended"
             shown = unheard(event, view) + ending(event, view) if last else render(event, view)
+            if event.seq in own and is_question(event):
+                continue  # shown when it is its turn
             self._view = advance(view, event)
             if event.seq not in own:
                 lines.extend(self._marked(shown))
         return lines
+
+    def question(self, asked: Question) -> list[Line]:
+        """A question that is open, as its event would show it."""
+        view = replace(self._view, width=self.width)
+        self._view = replace(self._view, asked=self._view.asked | {asked.id})
+        return self._marked(question(asked.text, asked.options, view))
 
     def own(self, text: str, style: Style = Style.PLAIN) -> list[Line]:
         """A line of flower's own, wrapped."""

@@ -1,9 +1,12 @@
 """What the screen knows of a run while it shows it: the few things a line says beyond its own event."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
 
 from flower_protocol.events import EventRecord
+from flowerctl.attach.rounds import Rounds
 from flowerctl.language import Texts
+from flowerctl.places import shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +15,8 @@ class View:
     context as last shown.
 
     ``interrupted`` says that a person broke the turn off, ``waiting`` that the run waits for something, ``error`` what
-    the last error of this turn said.
+    the last error of this turn said. ``home`` and ``workspace`` make paths short, ``me`` is who looks at this screen,
+    ``precise``: money has four decimals. ``asked`` are the open questions that stand on the screen.
     """
 
     texts: Texts
@@ -26,18 +30,41 @@ class View:
     interrupted: bool = False
     waiting: bool = False
     error: str = ""
+    home: Path | None = None
+    workspace: str = ""
+    me: str = ""
+    precise: bool = False
+    asked: frozenset[str] = frozenset()
+    rounds: Rounds = field(default_factory=Rounds)
 
     def elapsed(self, event: EventRecord) -> float:
         """Seconds from the start of the run to ``event``; 0 when the start wasn't seen."""
         return max(0.0, event.at - self.started_at) if self.started_at is not None else 0.0
 
+    def short(self, path: str) -> str:
+        """``path`` with the person's home as ``~``."""
+        return shortened(path, self.home) if self.home is not None else path
+
+    def inside(self, path: str) -> str:
+        """``path`` as seen from the workspace, if it lies there; else `short`."""
+        if self.workspace and PurePath(path).is_relative_to(self.workspace):
+            return str(PurePath(path).relative_to(self.workspace))
+        return self.short(path)
+
 
 def advance(view: View, event: EventRecord) -> View:
     """The view after ``event`` was shown."""
+    view = replace(view, rounds=view.rounds.after(event))
     if event.kind == "run_started":
         rehearsing = event.payload.get("rehearse", view.rehearsing) is True
         return replace(
-            view, started_at=event.at, level=0, rehearsing=rehearsing, interrupted=False, waiting=False
+            view,
+            started_at=event.at,
+            level=0,
+            rehearsing=rehearsing,
+            interrupted=False,
+            waiting=False,
+            asked=frozenset(),
         )
     if event.kind == "result":
         return replace(view, interrupted=view.interrupted and event.payload.get("is_error") is True, error="")
@@ -47,7 +74,11 @@ def advance(view: View, event: EventRecord) -> View:
         return replace(view, interrupted=True)
     if event.kind == "retry" and "waiting" in event.payload:
         return replace(view, waiting=event.payload["waiting"] is not None)
-    level = level_of(event)
+    if event.kind == "ask":
+        name = frozenset({str(event.payload.get("id"))})
+        open_now = event.payload.get("state") == "asked"
+        return replace(view, asked=view.asked | name if open_now else view.asked - name)
+    level = 0 if view.rounds.judged else level_of(event)
     return replace(view, level=level) if level else view
 
 

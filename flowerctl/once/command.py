@@ -11,6 +11,7 @@ from types import FrameType
 from flower_protocol.control import Failure, Happened
 from flower_protocol.errors import sentence
 from flower_protocol.events import EventRecord
+from flower_protocol.paths import home
 from flowerctl.attach.plain import JsonSurface
 from flowerctl.attach.render import ended_well
 from flowerctl.attach.transcript import Transcript
@@ -42,6 +43,9 @@ class Once:
             window_columns=terminal_columns,
             verbose=invocation.verbose,
             rehearsing=invocation.rehearse,
+            home=home(environment),
+            workspace=self._place.workspace,
+            precise=True,
         )
         self._json = JsonSurface(self._transcript, rehearsing=invocation.rehearse)
 

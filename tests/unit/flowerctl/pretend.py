@@ -13,6 +13,7 @@ from flower_protocol.codec import decode, decode_from_client, encode
 from flower_protocol.control import (
     Accepted,
     Answer,
+    Aside,
     At,
     Changed,
     Done,
@@ -46,6 +47,7 @@ class PretendDaemon:
             workspace=str(workspace), run_dir=str(workspace / "runs"), state=State.DORMANT
         )
         self.used = False
+        self.confirmed = True
         self.context = 0
         self.seen = 0
         self.notices: tuple[str, ...] = ()
@@ -56,6 +58,7 @@ class PretendDaemon:
         self.refusal: Failure | None = None
         self.accepting = True
         self.protocol = 1
+        self._answers: dict[str, str] = {}
         self._changed = asyncio.Condition()
         self._sockets: set[web.WebSocketResponse] = set()
         self._runner: web.AppRunner | None = None
@@ -104,7 +107,7 @@ class PretendDaemon:
 
     # -- what a test makes happen
 
-    async def happen(self, kind: str, text: str = "", *, tool: str = "", **payload: Any) -> EventRecord:
+    async def happen(self, kind: str, text: str = "", /, *, tool: str = "", **payload: Any) -> EventRecord:
         """Adds an event, and sends it to all that are attached."""
         event = EventRecord(
             seq=len(self.events) + 1,
@@ -126,7 +129,8 @@ class PretendDaemon:
             self._changed.notify_all()
 
     async def ask(self, question_id: str, text: str, *options: str) -> None:
-        await self.happen("ask", text, id=question_id, options=list(options), state="asked", remaining=-1)
+        about = {"kind": "question", "id": question_id, "options": list(options), "state": "asked"}
+        await self.happen("ask", text, remaining=-1, **about)
         question = Question(id=question_id, text=text, options=options)
         await self.stand(state=State.ASKING, question=question)
 
@@ -146,6 +150,7 @@ class PretendDaemon:
             Wake(
                 status=self.status,
                 used=self.used,
+                confirmed=self.confirmed,
                 checks=self.status.checks,
                 context=self.context,
                 notices=self.notices,
@@ -186,7 +191,11 @@ class PretendDaemon:
         assert isinstance(hello, Hello), "a client says hello first"
         self.heard.append(hello)
         welcome = Welcome(
-            protocol=self.protocol, version="pretend", generation=self.generation, status=self.status
+            protocol=self.protocol,
+            version="pretend",
+            generation=self.generation,
+            status=self.status,
+            capabilities=("answer", "aside"),
         )
         await socket.send_bytes(encode(welcome))
         self._sockets.add(socket)
@@ -233,10 +242,9 @@ class PretendDaemon:
                     await socket.send_bytes(encode(Accepted(id=message.id)))
                     await self.happen("remark", message.text, id=message.id, who="someone")
                 case Answer():
-                    await self.happen(
-                        "ask", "", id=message.question_id, state="answered", answer=message.text
-                    )
-                    await self.stand(state=State.RUNNING, question=None)
+                    await socket.send_bytes(encode(await self._answered(message)))
+                case Aside():
+                    await socket.send_bytes(encode(Accepted(id=message.id)))
                 case Interrupt():
                     await self.happen("interrupted", who="someone")
                 case Resume():
@@ -247,6 +255,19 @@ class PretendDaemon:
                     self.seen = message.seq
                 case _:
                     pass
+
+    async def _answered(self, answer: Answer) -> Accepted | Failure:
+        question = self.status.question
+        if question is None or question.id != answer.question_id:
+            values = {"answer": self._answers.get(answer.question_id, "")}
+            return Failure(code="already-answered", values=values, id=answer.question_id)
+        self._answers[question.id] = answer.text
+        state = "answered" if answer.text else "declined"
+        await self.happen(
+            "ask", question.text, kind="question", id=question.id, state=state, answer=answer.text
+        )
+        await self.stand(state=State.RUNNING, question=None)
+        return Accepted(id=question.id)
 
 
 def _answer(record: msgspec.Struct, status: int = 200) -> web.Response:

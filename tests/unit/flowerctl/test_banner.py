@@ -14,7 +14,7 @@ def shown(*, state: State = State.DORMANT, woke: int = 2, width: int = 110, **wa
         state=state,
         woke=woke,
     )
-    found = Wake(**{"status": status, "used": True} | wake)
+    found = Wake(**{"status": status, "used": True, "confirmed": True} | wake)
     return [line.text for line in banner(found, Texts("zh"), Path("/home/ann"), width)]
 
 
@@ -26,6 +26,10 @@ def test_the_banner_reads_as_promised() -> None:
 
 def test_what_is_not_known_is_not_said() -> None:
     assert shown() == ["<- 在 ~/explore/test-ide 接上上次  需求已确认 · 第 3 次唤醒"]
+
+
+def test_a_request_that_was_not_clarified_to_its_end_is_not_called_confirmed() -> None:
+    assert shown(confirmed=False) == ["<- 在 ~/explore/test-ide 接上上次  需求还没问完 · 第 3 次唤醒"]
 
 
 def test_a_new_folder_has_no_banner() -> None:

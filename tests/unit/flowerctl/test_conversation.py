@@ -10,6 +10,7 @@ import pytest
 from flower_protocol.control import (
     Accepted,
     Answer,
+    Aside,
     Changed,
     Failure,
     FromClient,
@@ -63,6 +64,7 @@ class Recorder:
     def __init__(self) -> None:
         self.shown: list[EventRecord] = []
         self.told: list[str] = []
+        self.asked: list[str] = []
 
     def show(self, events: Sequence[EventRecord], *, live: bool, own: Collection[int] = ()) -> None:
         self.shown.extend(event for event in events if event.seq not in own)
@@ -72,6 +74,9 @@ class Recorder:
 
     def tell(self, text: str, style: Style = Style.PLAIN) -> None:
         self.told.append(text)
+
+    def asks(self, question: Question) -> None:
+        self.asked.append(question.id)
 
     def stands(self, status: WorkspaceStatus) -> None:
         self.told.append(status.state.value)
@@ -94,9 +99,13 @@ class Talk:
         self.line = Line()
         self._task: asyncio.Task[None] | None = None
 
-    async def connect(self, status: WorkspaceStatus = RUNNING, generation: str = "g1") -> Line:
+    async def connect(
+        self, status: WorkspaceStatus = RUNNING, generation: str = "g1", capabilities: tuple[str, ...] = ()
+    ) -> Line:
         self.line = Line()
-        welcome = Welcome(protocol=1, version="1", generation=generation, status=status)
+        welcome = Welcome(
+            protocol=1, version="1", generation=generation, status=status, capabilities=capabilities
+        )
         self._task = asyncio.create_task(self.conversation.converse(self.line, welcome), name="converse")
         await eventually(lambda: self.conversation.connected)
         return self.line
@@ -216,11 +225,11 @@ async def test_a_remark_gets_its_receipt_when_it_is_accepted() -> None:
     line = await talk.connect()
     talk.dialogue.line("支持表格")
     await eventually(lambda: line.of(Say))
-    assert "+ 收到 (下个检查点送达)" not in talk.surface.told
+    assert talk.surface.told == ["> 支持表格"]
 
     await talk.hear(Accepted(id=line.of(Say)[0].id))
 
-    assert talk.surface.told == ["> 支持表格", "+ 收到 (下个检查点送达)"]
+    assert talk.surface.told == ["> 支持表格", "+ 收到 (下个检查点送达;已追加进确认书)"]
     assert talk.conversation.unsent() == ()
 
 
@@ -326,6 +335,141 @@ async def test_enter_skips_an_open_question() -> None:
     await eventually(lambda: line.of(Answer))
 
     assert line.of(Answer) == [Answer(question_id="q1", text="")]
+
+
+def asking(question_id: str = "q1", *options: str) -> WorkspaceStatus:
+    question = Question(id=question_id, text="要哪种?", options=options)
+    return WorkspaceStatus(workspace="/w", run_dir="/r", state=State.ASKING, question=question)
+
+
+def asked(seq: int, question_id: str, state: str = "asked", **payload: Any) -> EventRecord:
+    about = {"kind": "question", "id": question_id, "state": state} | payload
+    return EventRecord(seq=seq, at=float(seq), kind="ask", text="要哪种?", payload=about)
+
+
+ANSWERING = "你的回答 (回车=跳过,让它自己判断) > "
+
+
+async def test_a_question_answered_elsewhere_gives_the_prompt_back_at_once() -> None:
+    talk = Talk(generation="g1", cursor=0)
+    await talk.connect()
+    await talk.hear(Happened(events=(asked(1, "q1"),)), Changed(status=asking()))
+    assert talk.dialogue.prompt() == ANSWERING
+
+    await talk.hear(Happened(events=(asked(2, "q1", "answered", answer="大的"),)))
+
+    assert shown(talk) == [1, 2]
+    assert talk.dialogue.prompt() != ANSWERING
+
+
+async def test_what_is_typed_right_after_an_answer_is_a_remark() -> None:
+    talk = Talk()
+    line = await talk.connect(asking("q1", "大的"))
+
+    talk.dialogue.line("1")
+    talk.dialogue.line("再快点")
+    await eventually(lambda: line.of(Say))
+
+    assert [answer.text for answer in line.of(Answer)] == ["大的"]
+    assert [said.text for said in line.of(Say)] == ["再快点"]
+
+
+async def test_an_answer_that_came_second_says_which_one_counts() -> None:
+    talk = Talk(explain=lambda failure: f"已经回答过了:{failure.values['answer']}")
+    line = await talk.connect(asking())
+    talk.dialogue.line("小的")
+    await eventually(lambda: line.of(Answer))
+
+    await talk.hear(Failure(code="already-answered", values={"answer": "大的"}, id="q1"))
+
+    assert talk.surface.told == ["! 没收下(已经回答过了:大的)。原话:小的"]
+    assert talk.dialogue.prompt() != ANSWERING
+
+
+async def test_an_answer_that_was_not_taken_can_be_given_again() -> None:
+    talk = Talk()
+    line = await talk.connect(asking())
+    talk.dialogue.line("")
+    await eventually(lambda: line.of(Answer))
+
+    await talk.hear(Failure(code="internal", id="q1"))
+
+    assert talk.surface.told == ["! 没跳过:internal"]
+    assert talk.dialogue.prompt() == ANSWERING
+
+
+async def test_an_answer_is_said_again_after_a_loss() -> None:
+    talk = Talk()
+    first = await talk.connect(asking())
+    talk.dialogue.line("大的")
+    await eventually(lambda: first.of(Answer))
+    await talk.lose()
+
+    second = await talk.connect(asking())
+    await eventually(lambda: second.of(Answer))
+
+    assert second.of(Answer) == first.of(Answer)
+
+
+async def test_who_comes_while_a_question_is_open_sees_it_last() -> None:
+    talk = Talk()
+    await talk.connect(asking())
+    await talk.hear(
+        Snapshot(generation="g1", last_seq=3, events=(asked(1, "q1"), event(2), event(3)), omitted=0)
+    )
+
+    assert talk.surface.asked == ["q1"]
+
+
+async def test_a_question_in_sight_is_not_shown_twice() -> None:
+    talk = Talk()
+    await talk.connect(asking())
+    await talk.hear(Snapshot(generation="g1", last_seq=2, events=(event(1), asked(2, "q1")), omitted=0))
+    await talk.hear(Changed(status=asking()))
+
+    assert shown(talk) == [1, 2] and talk.surface.asked == []
+
+
+async def test_the_status_may_tell_of_a_question_before_its_event_does() -> None:
+    talk = Talk(generation="g1", cursor=0)
+    await talk.connect()
+    await talk.hear(Changed(status=asking()), Happened(events=(asked(1, "q1"), event(2))))
+
+    assert talk.surface.asked == ["q1"] and shown(talk) == [2]
+
+
+async def test_a_second_question_waits_for_its_turn() -> None:
+    talk = Talk(generation="g1", cursor=0)
+    await talk.connect()
+    await talk.hear(Happened(events=(asked(1, "q1"),)), Changed(status=asking("q1")))
+    await talk.hear(Happened(events=(asked(2, "q2"),)))
+    assert shown(talk) == [1]
+
+    await talk.hear(Happened(events=(asked(3, "q1", "answered", answer="大的"),)))
+    await talk.hear(Changed(status=asking("q2")))
+
+    assert shown(talk) == [1, 3] and talk.surface.asked == ["q2"]
+
+
+async def test_a_side_question_goes_to_who_takes_them_and_is_said_to_be_looked_into() -> None:
+    talk = Talk()
+    line = await talk.connect(asking(), capabilities=("aside",))
+    talk.dialogue.line("？ 现在在干嘛")
+    await eventually(lambda: line.of(Aside))
+
+    await talk.hear(Accepted(id=line.of(Aside)[0].id))
+
+    assert line.of(Aside)[0].text == "现在在干嘛" and line.of(Answer) == []
+    assert talk.surface.told == ["> ？ 现在在干嘛", "  (旁路去看了,不打扰它干活)"]
+
+
+async def test_a_question_mark_alone_asks_nothing() -> None:
+    talk = Talk()
+    await talk.connect(capabilities=("aside",))
+
+    talk.dialogue.line("?")
+
+    assert talk.surface.told == ["! ? 后面写上要问的"] and talk.conversation.unsent() == ()
 
 
 async def test_an_empty_line_says_nothing_when_nothing_is_asked() -> None:

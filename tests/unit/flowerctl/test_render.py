@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given
@@ -7,6 +8,7 @@ from flower_protocol.events import EventRecord
 from flowerctl.attach.render import render
 from flowerctl.attach.view import View, advance
 from flowerctl.language import Texts
+from flowerctl.output import Line, Style
 from flowerctl.width import columns
 
 KINDS = [
@@ -31,6 +33,7 @@ KINDS = [
     "interrupted",
     "resumed",
     "notice",
+    "aside",
     "something_newer",
 ]
 
@@ -135,6 +138,20 @@ def test_outcomes_of_questions_have_their_own_words() -> None:
     assert shown(an_event("ask", state="declined")) == ["  . 已跳过"]
 
 
+def test_a_question_that_never_stood_on_the_screen_comes_with_its_outcome() -> None:
+    settled = an_event("ask", "要哪种?", id="q1", options=["大的"], state="timeout")
+    asked = an_event("ask", "要哪种?", id="q1", options=["大的"], state="asked", remaining=-1)
+
+    assert shown(settled)[:2] == ["  ? 要哪种?", "     1) 大的"]
+    assert in_a_row(asked, settled).count("  ? 要哪种?") == 1
+
+
+def test_a_long_option_is_wrapped_under_its_words() -> None:
+    question = an_event("ask", "要哪种?", id="q1", options=["选 " * 30], state="asked")
+
+    assert all(line.startswith("        选") for line in shown(question, width=40)[2:])
+
+
 def test_the_end_of_a_run_names_its_cost_and_its_manifest() -> None:
     ended = an_event("run_ended", outcome="done", cost_usd=1.2345)
 
@@ -225,6 +242,142 @@ def test_a_paragraph_is_wrapped_under_its_icon() -> None:
     assert all(line.startswith("    想") for line in lines[1:])
 
 
+LEVELS = {"step": "干活", "context": 152000, "window": 200000}
+
+
+def test_a_session_that_is_nearly_full_says_how_much_is_left() -> None:
+    about = LEVELS | {"phase": "near", "at": 150000, "context": 130000}
+    near = EventRecord(seq=1, at=0.0, kind="handoff", payload=about)
+
+    assert shown(near) == ["# 上下文 130.0K/200K · 还有约 20K 到换代"]
+
+
+def test_a_handoff_shows_what_is_left_behind_and_where_it_lies() -> None:
+    sections = {
+        "doing": "- 写转换器\n- 第二行",
+        "decided": "纯 Python",
+        "deadends": "正则套正则",
+        "next": "\n转 sample.md",
+        "scene": "md2html.py",
+    }
+    path = "/home/ann/proj/.flower/notes/交接-干活.md"
+    writing = an_event("handoff", "…", phase="writing", **LEVELS)
+    done = an_event("handoff", "…", phase="done", degraded=False, path=path, sections=sections, **LEVELS)
+
+    assert shown(writing) == ["# 上下文 152.0K/200K —— 写交接准备换代"]
+    assert shown(done, home=Path("/home/ann")) == [
+        "  - 现在在做  写转换器",
+        "  - 已定的事  纯 Python",
+        "  - 走不通的  正则套正则",
+        "  - 下一步    转 sample.md",
+        "<- 交接写在 ~/proj/.flower/notes/交接-干活.md",
+        "<- 新会话接手,上下文从 152.0K 重新开始",
+    ]
+
+
+def test_a_makeshift_handoff_is_one_red_line() -> None:
+    view = View(texts=Texts("zh"), width=80)
+    done = an_event("handoff", phase="done", degraded=True, path="", sections={"doing": "…"}, **LEVELS)
+
+    first, last = render(done, view)
+
+    assert first == Line("  x 交接没写成,用了降级版本 —— 接手的人会自己去现场看", Style.BAD)
+    assert last.text.startswith("<- 新会话接手")
+
+
+def test_checks_that_cannot_be_verified_are_listed_while_the_goal_may_be_changed() -> None:
+    checks = ["双击打开 [此环境无法验证:没有 macOS]", "装一遍 [此环境无法验证:没有 Windows]"]
+    path = "/home/ann/proj/.flower/notes/目标.md"
+    warning = an_event("task", "…", unverifiable=checks, total=15, path=path)
+
+    assert shown(warning, workspace="/home/ann/proj", width=110) == [
+        "  # 目标里有 2/15 条在这个环境里验不了 —— 判定时它们必然过不去,会停下来问你。",
+        "    现在改 .flower/notes/目标.md 还来得及:",
+        "      · 双击打开 [此环境无法验证:没有 macOS]",
+        "      · 装一遍 [此环境无法验证:没有 Windows]",
+    ]
+
+
+def test_a_side_answer_stands_apart_with_its_cost() -> None:
+    answer = an_event("aside", "在写转换器。", id="a", who="me", question="在干嘛", ok=True, cost_usd=0.0123)
+
+    assert shown(answer, me="me") == ["# 旁路", "  在写转换器。", "  ($0.0123,没有打扰正在跑的运行)"]
+    assert shown(answer, me="ann")[1] == "  me 问:在干嘛"
+
+
+def test_a_side_question_that_failed_is_one_line() -> None:
+    failed = an_event("aside", "TimeoutError: 太久", ok=False, who="me", question="在干嘛")
+
+    assert shown(failed) == ["# 旁路问答失败:TimeoutError: 太久"]
+
+
+def test_money_is_precise_where_one_turn_is_all() -> None:
+    ended = an_event("result", cost_usd=0.53, num_turns=1, is_error=False)
+
+    assert shown(ended, precise=True) == ["  + 完成 1 轮 · $0.5300 · 用时 0:00"]
+
+
+NOT_YET = "# 结论\n未达成\n\n# 理由\n没有 OK\n\n# 未通过\n- 跑 check.sh,看到 OK"
+DONE = "看完了。\n## 结论\n**达成**\n## 理由\n看到了\n## 未通过\n无"
+
+
+def working(session: str, *said: EventRecord) -> list[EventRecord]:
+    begun = an_event("system", "init", subtype="init", session_id=session)
+    return [begun, *said, an_event("result", session_id=session, is_error=False, num_turns=1, cost_usd=0.0)]
+
+
+def test_a_round_is_judged_sent_back_and_judged_again() -> None:
+    lines = in_a_row(
+        an_event("step", "干活", index=3, total=3),
+        *working("work", an_event("text", "写好了", context=2000)),
+        *working("judge-1", an_event("text", NOT_YET, context=9000)),
+        *working("work", an_event("text", "补好了", context=2000)),
+        *working("judge-2", an_event("text", DONE)),
+    )
+
+    assert [line for line in lines if "完成" not in line] == [
+        "== 干活 ==============================  3/3",
+        "  写好了",
+        "  - 上下文 2.0K",
+        "  # 第 1 轮做完了,交给判定者看",
+        "  ! 第 1 轮判定:未达成",
+        "    没有 OK",
+        "    - 跑 check.sh,看到 OK",
+        "  <- 打回去接着做 · 干活#round2",
+        "  补好了",
+        "  # 第 2 轮做完了,交给判定者看",
+        "  看完了。",
+        "  + 第 2 轮判定:达成",
+        "    看到了",
+    ]
+
+
+def test_a_session_that_takes_over_or_begins_anew_is_no_judge() -> None:
+    taken_over = in_a_row(
+        an_event("step", "干活", index=1, total=1),
+        *working("one"),
+        an_event("handoff", phase="done", **LEVELS),
+        *working("two"),
+    )
+    begun_anew = in_a_row(
+        an_event("step", "干活", index=1, total=1),
+        an_event("system", "init", subtype="init", session_id="one"),
+        an_event("error", "API Error: 500"),
+        *working("two"),
+    )
+
+    assert not any("判定" in line for line in taken_over + begun_anew)
+
+
+def test_what_is_no_plain_verdict_is_shown_as_it_is() -> None:
+    unclear = "# 结论\n应该可以吧\n# 理由\n猜的\n# 未通过\n无"
+    lines = in_a_row(
+        an_event("step", "干活", index=1, total=1), *working("w"), *working("j", an_event("text", unclear))
+    )
+
+    assert "  应该可以吧" in lines
+
+
 VALUES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=80))
 PAYLOADS = st.dictionaries(
     st.sampled_from(
@@ -250,6 +403,14 @@ PAYLOADS = st.dictionaries(
             "kind",
             "phase",
             "session_id",
+            "id",
+            "ok",
+            "question",
+            "subtype",
+            "sections",
+            "degraded",
+            "unverifiable",
+            "at",
         ]
     ),
     st.one_of(VALUES, st.lists(VALUES, max_size=3), st.dictionaries(st.text(max_size=5), VALUES, max_size=2)),
