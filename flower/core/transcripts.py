@@ -28,6 +28,7 @@ from flower.core.words import Words
 
 Entry = dict[str, Any]
 BATCH_BYTES = 1024 * 1024  # in one transaction, and in memory at a time
+BOOKMARK = "leafUuid"
 HEALED = "heal-"  # entries that pruning made up for a resume: in the CLI's file, never in the store
 
 
@@ -272,4 +273,6 @@ class _Transcript:
 
 
 def _content(entry: Entry) -> bytes:
-    return sha256(json.dumps(entry, sort_keys=True).encode()).digest()
+    # A bookmark is moved off what a resume leaves out, and that makes it no other one.
+    told = {name: value for name, value in entry.items() if name != BOOKMARK}
+    return sha256(json.dumps(told, sort_keys=True).encode()).digest()

@@ -24,11 +24,14 @@ from flower.core.spending import Spending
 from flower.core.succession import Succession
 from flower.core.waits import Waits
 from flower.core.windows import window_reported
+from flower.core.words import Words
 
 if TYPE_CHECKING:
     from flower.core.runtime import Runtime
 
 CUT_OFF = "a subagent was ended before it could report, as it is when the budget is used up"
+
+SAVED = Words("会话又存得进去了,等着的都已存好。", "saving works again, and all that waited is saved.")
 
 
 class Turns:
@@ -51,6 +54,7 @@ class Turns:
         self._emit = emit
         self._succession = succession
         self._model = ""
+        self._unsaved = False
         self._named: str | None = None
         self._prose: list[str] = []
 
@@ -84,6 +88,7 @@ class Turns:
                     if type(message).__name__ == "ResultMessage":
                         failure, cut_off = _failure_of(message, complaints, until), False
                         complaints = complaints if failure else []
+                    self._look_at_store()
                     refusal = self._hear(message, watch)
                     self._see(message, failure)
                     if refusal is not None:
@@ -166,6 +171,15 @@ class Turns:
         else:
             self._waits.begin("overload", OVERLOAD)
         return None
+
+    def _look_at_store(self) -> None:
+        """Say that nothing is saved for now when that begins, and that it is again."""
+        unsaved = self._runtime.store.unsaved
+        if (unsaved is not None) == self._unsaved:
+            return
+        self._unsaved = unsaved is not None
+        words = Words(unsaved, unsaved) if unsaved is not None else SAVED
+        self._emit(Event("notice", words.spoken(self._runtime.language), payload=words._asdict()))
 
     def _see(self, message: Any, failure: Failure | None) -> None:
         """Take from a message what the result needs, and tell the subscriber."""

@@ -15,6 +15,8 @@ _SYNTHETIC = "<synthetic>"
 _HOOK_REFUSAL = re.compile(r"PreToolUse:\S+ hook error: ")
 _INTERRUPT_MARK = re.compile(r"\[Request interrupted by user[^\]]*\]")
 _REJECTED = "The user doesn't want to proceed with this tool use."
+# What a command says that was ended by SIGKILL or SIGTERM, before what it had printed.
+_KILLED = re.compile(r"Exit code (?:137|143)(?=\n|$)")
 # A person who refused a call could say why, and those are their words.
 _PERSONS_WORDS = "the user said:\n"
 
@@ -86,6 +88,14 @@ def is_interrupted(result: Block, entry: Mapping[str, Any]) -> bool:
     # A file that quotes the sentence comes with an account of itself, or says that it is no error.
     quoted = result.get("is_error") is False or isinstance(entry.get("toolUseResult"), dict | list)
     return text.startswith(_REJECTED) and _PERSONS_WORDS not in text and not quoted
+
+
+def killed_with(result: Block) -> str | None:
+    """What a command had printed when it was killed, from its line end on; None if it wasn't killed."""
+    text = plain_text(result.get("content"))
+    if text is None or result.get("is_error") is not True or not _KILLED.match(text):
+        return None
+    return _KILLED.sub("", text, count=1)
 
 
 def is_left_over(entry: Entry) -> bool:

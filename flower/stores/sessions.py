@@ -96,9 +96,14 @@ class QueuedSessionStore:
     @property
     def notice(self) -> str | None:
         """One line for the person: that entries wait, for as long as they do; else that a file was set aside."""
+        return self.unsaved or self._database.notice
+
+    @property
+    def unsaved(self) -> str | None:
+        """One line for the person while entries wait because they can't be written."""
         trouble, queued = self._backlog.trouble, len(self._backlog)
         if trouble is None or not queued:
-            return self._database.notice
+            return None
         words = Words(
             f"会话暂时存不进去,{queued} 条记录在内存里等着(失败 {self.failures} 次):{trouble}",
             f"not saving for now, {queued} entries wait in memory ({self.failures} failures): {trouble}",

@@ -187,3 +187,12 @@ def test_however_far_the_store_got_it_ends_up_with_what_the_child_wrote(
     ]
     assert place.store.entries(KEY) == expected
     place.store.close()
+
+
+def test_a_bookmark_that_a_resume_moves_is_not_taken_in_again(place: Place) -> None:
+    error = {**user(2, 1), "type": "assistant", "isApiErrorMessage": True}
+    place.store.append_sync(KEY, [user(1), error, {"type": "last-prompt", "leafUuid": error["uuid"]}])
+
+    for _ in range(3):
+        place.folder.restore(place.store, SESSION)
+        assert place.folder.salvage(place.store, SESSION) == 0

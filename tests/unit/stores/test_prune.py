@@ -418,3 +418,56 @@ def test_the_defaults_are_as_they_were_promised() -> None:
         orphan_text=ORPHAN,
         keep_denials=1,
     )
+
+
+# ---------------------------------------------------------------------- commands killed with their CLI
+
+
+def killed(transcript: Transcript, text: str = "Exit code 137") -> None:
+    transcript.prompt("p1")
+    transcript.says("a1", call("c1"))
+    transcript.results("r1", result("c1", text, is_error=True))
+
+
+def results_of(entries: list[Entry]) -> list[str]:
+    return [block["content"] for block in blocks(entries, "tool_result")]
+
+
+@pytest.mark.parametrize("what_follows", ["nothing", "the CLI's own words", "a prompt"])
+@pytest.mark.parametrize("code", [137, 143])
+def test_a_command_that_was_killed_with_its_cli_reads_as_interrupted(code: int, what_follows: str) -> None:
+    transcript = Transcript()
+    killed(transcript, f"Exit code {code}")
+    if what_follows == "the CLI's own words":
+        said = {"model": "<synthetic>", "content": [words("No response requested.")]}
+        transcript.add("n1", "assistant", message=said, isApiErrorMessage=False)
+    if what_follows != "nothing":
+        transcript.prompt("p2", "go on")
+        transcript.says("a2", words("going on"))
+
+    assert results_of(pruned(transcript)) == [NEUTRAL]
+    assert results_of(pruned(transcript, neutralize_interrupts=False)) == [f"Exit code {code}"]
+
+
+def test_what_the_killed_command_had_printed_is_kept() -> None:
+    transcript = Transcript()
+    killed(transcript, "Exit code 137\ncompiled 3 of 9")
+
+    assert results_of(pruned(transcript)) == [f"{NEUTRAL}\ncompiled 3 of 9"]
+
+
+def test_a_command_that_was_killed_while_the_cli_lived_is_told_as_it_was() -> None:
+    transcript = Transcript()
+    killed(transcript)
+    transcript.says("a2", words("it ran out of memory"))
+    transcript.prompt("p2", "go on")
+
+    assert results_of(pruned(transcript)) == ["Exit code 137"]
+
+
+@pytest.mark.parametrize("text", ["Exit code 1", "Exit code 1370", "it said: Exit code 137"])
+def test_a_command_that_ended_otherwise_is_told_as_it_was(text: str) -> None:
+    transcript = Transcript()
+    killed(transcript, text)
+
+    assert results_of(pruned(transcript)) == [text]
