@@ -17,6 +17,7 @@ from tests.support.runs import (
     play,
     rows,
     script_environment,
+    settle,
     slow_once,
     stored,
     told,
@@ -118,7 +119,8 @@ async def test_the_attempts_that_are_promised_include_the_first(tmp_path: Path) 
 async def test_a_subagents_transcript_is_stored_apart_below_its_session(tmp_path: Path) -> None:
     with Rehearsal(crew(Turn(text="working", calls=[bash("echo one > one.txt")]))) as model:
         run = runtime(tmp_path, model)
-        flow = starter_flow("写个脚本", workspace=tmp_path / "work", run_dir=tmp_path / "runs")
+        workspace = settle(tmp_path / "work")
+        flow = starter_flow("写个脚本", workspace=workspace, run_dir=tmp_path / "runs", goal=False)
         ctx = await flow.run(run)
         session = ctx["_sessions"]["干活"]
         main = f"{run.project_key}/{session}"
