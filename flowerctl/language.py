@@ -243,12 +243,14 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "skip_not_taken": ("! 没跳过:{reason}", "! not skipped: {reason}"),
         "not_taken": ("! 没收下({reason})。原话:{text}", "! not taken ({reason}). Your words: {text}"),
         "help": (
-            "  一行话 = 加需求 · 有提问时 = 回答(数字选一项,回车跳过) · ? 开头 = 顺便问一句\n"
-            "  Ctrl-C = 打断 · 两次 = 停下并退出 · Ctrl-D 或 /detach = 离开,活接着跑\n"
-            "  /new = 重开一件事 · /status = 现在怎样 · /stop = 停下 · /help = 这几行",
-            "  words = a remark; to a question = the answer (a number picks, Enter skips); ? first = ask aside\n"
-            "  Ctrl-C = interrupt, twice = stop and leave; Ctrl-D or /detach = leave, the run goes on\n"
-            "  /new = start over, /status = how it stands, /stop = stop it, /help = these lines",
+            "  一行话 = 加需求 · 有提问时 = 回答(数字选一项,回车跳过)\n"
+            "  ? 开头 = 顺便问一句 · Ctrl-C = 打断 · 两次 = 停下并退出\n"
+            "  Ctrl-D 或 /detach = 离开,活接着跑 · /new = 重开一件事\n"
+            "  /status = 现在怎样 · /stop = 停下 · /help = 这几行",
+            "  words = a remark; to a question = the answer (a number picks, Enter skips)\n"
+            "  ? first = ask aside; Ctrl-C = interrupt, twice = stop and leave\n"
+            "  Ctrl-D or /detach = leave, the run goes on; /new = start over\n"
+            "  /status = how it stands, /stop = stop it, /help = these lines",
         ),
         # -- the connection
         "daemon_gone": ("flowerd 没了,正在重新接上…", "flowerd is gone, reconnecting…"),

@@ -44,6 +44,8 @@ class Questions:
             self._open.clear()
             self._settled.clear()
             self._shown = ""
+        if event.kind == "resumed":
+            self._shown = ""  # what was said about the interrupt stands in between
         if not is_question(event):
             return
         name = str(event.payload.get("id"))

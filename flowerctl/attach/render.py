@@ -6,6 +6,7 @@ skipped, ``|`` what a subagent does. Nothing is longer than the view is wide; wh
 cut; a tool call is one line.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
@@ -25,6 +26,11 @@ from flowerctl.width import columns, cut
 _RULE_COLUMNS: Final = 38  # where the rule of a step ends, its name included
 _SHORTEST_RULE: Final = 3
 _DISPATCHERS: Final = frozenset({"Agent", "Task"})
+_BROKEN_OFF: Final = (
+    "The user doesn't want to proceed",
+    "[Request interrupted by user",
+)  # the CLI's own words
+_WRAPPER: Final = re.compile(r"</?tool_use_error>")
 _PERSONAL_TOOLS: Final = "mcp__human__"  # their questions and words are shown as such
 
 
@@ -91,7 +97,13 @@ def _tool_call(event: EventRecord, view: View) -> Lines:
         return ()
     if event.tool in _DISPATCHERS:
         return one_line(">", _dispatch(event, view), view, Style.BOLD, gutter=_gutter(event))
-    return one_line("*", f"{event.tool} {event.text}", view, Style.TOOL, gutter=_gutter(event))
+    return one_line("*", f"{event.tool} {_object(event, view)}", view, Style.TOOL, gutter=_gutter(event))
+
+
+def _object(event: EventRecord, view: View) -> str:
+    given = event.payload.get("input")
+    path = given.get("file_path") if isinstance(given, Mapping) else None
+    return view.inside(event.text) if path == event.text else event.text
 
 
 def _dispatch(event: EventRecord, view: View) -> str:
@@ -104,7 +116,9 @@ def _dispatch(event: EventRecord, view: View) -> str:
 
 def _tool_result(event: EventRecord, view: View) -> Lines:
     if event.payload.get("is_error"):
-        return said("x", event.text or "?", view, Style.BAD, gutter=_gutter(event))
+        if view.interrupted and not view.verbose and event.text.startswith(_BROKEN_OFF):
+            return ()  # a person did it, and knows
+        return said("x", _WRAPPER.sub("", event.text) or "?", view, Style.BAD, gutter=_gutter(event))
     return (
         said(" ", event.text, view, Style.DIM, gutter=_gutter(event)) if view.verbose and event.text else ()
     )

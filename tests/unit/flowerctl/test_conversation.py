@@ -438,6 +438,16 @@ async def test_the_status_may_tell_of_a_question_before_its_event_does() -> None
     assert talk.surface.asked == ["q1"] and shown(talk) == [2]
 
 
+async def test_after_an_interrupt_the_open_question_is_put_again() -> None:
+    talk = Talk(generation="g1", cursor=0)
+    await talk.connect()
+    await talk.hear(Happened(events=(asked(1, "q1"),)), Changed(status=asking()))
+
+    await talk.hear(Happened(events=(event(2, "interrupted", who="ann"), event(3, "resumed"))))
+
+    assert talk.surface.asked == ["q1"]
+
+
 async def test_a_second_question_waits_for_its_turn() -> None:
     talk = Talk(generation="g1", cursor=0)
     await talk.connect()

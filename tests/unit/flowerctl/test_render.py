@@ -86,6 +86,16 @@ def test_tool_calls_are_one_line_and_subagents_stand_behind_a_gutter() -> None:
     assert len(shown(an_event("tool_call", "x" * 500, tool="Bash"))) == 1
 
 
+def test_a_file_in_the_workspace_is_named_as_seen_from_there() -> None:
+    def read(path: str) -> EventRecord:
+        return an_event("tool_call", path, tool="Read", input={"file_path": path})
+
+    assert shown(read("/w/proj/a/b.py"), workspace="/w/proj") == ["  * Read a/b.py"]
+    assert shown(read("/etc/hosts"), workspace="/w/proj") == ["  * Read /etc/hosts"]
+    command = an_event("tool_call", "/w/proj/x.sh", tool="Bash", input={"command": "/w/proj/x.sh"})
+    assert shown(command, workspace="/w/proj") == ["  * Bash /w/proj/x.sh"]
+
+
 def test_only_verbose_shows_what_subagents_say_and_what_tools_gave_back() -> None:
     quiet = [
         an_event("text", "hello", subagent=True),
@@ -102,6 +112,16 @@ def test_a_failing_tool_result_is_shown_always() -> None:
     assert shown(an_event("tool_result", "no such file", is_error=True, subagent=True)) == [
         "  | x no such file"
     ]
+    wrapped = "<tool_use_error>no such tool</tool_use_error>"
+    assert shown(an_event("tool_result", wrapped, is_error=True)) == ["  x no such tool"]
+
+
+def test_a_call_that_a_person_broke_off_is_no_failure() -> None:
+    words = "The user doesn't want to proceed with this tool use. The tool use was rejected"
+    broken_off, failed = (an_event("tool_result", text, is_error=True) for text in (words, "no such file"))
+
+    assert in_a_row(an_event("interrupted", who="me"), broken_off, failed)[1:] == ["  x no such file"]
+    assert shown(broken_off) != []
 
 
 def test_the_level_follows_a_text_of_the_main_thread_once_it_has_changed() -> None:
