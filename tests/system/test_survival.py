@@ -16,20 +16,20 @@ SLOW = crew(Turn(text="working", calls=[slow_once("started.txt", seconds=45)]))
 BRISK = crew(Turn(text="working", calls=[slow_once("started.txt", seconds=4)]))
 
 
-def in_tool(home: Household, folder: Path) -> None:
+def in_tool(home: Household, folder: Path, *flags: str) -> None:
     """Start a run and wait until its slow command works."""
-    done = home.flower("-d", "写个 md 转 html 的脚本", folder=folder)
+    done = home.flower("-d", *flags, "写个 md 转 html 的脚本", folder=folder)
     assert done.returncode == 0, done.stderr
     wait_until((folder / "started.txt").exists, timeout=40, what="the slow command")
 
 
 def test_words_in_a_used_folder_continue_the_same_session(household: HouseholdFactory) -> None:
     home = household(BRISK)
-    folder = home.folder()
-    first = home.flower("写个 md 转 html 的脚本", folder=folder)
+    folder = home.settled_folder()
+    first = home.flower("--no-goal", "写个 md 转 html 的脚本", folder=folder)
     session = lineage(folder / "runs")["steps"]["干活"]
 
-    second = home.flower("顺便支持代码块高亮", folder=folder)
+    second = home.flower("--no-goal", "顺便支持代码块高亮", folder=folder)
 
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     assert lineage(folder / "runs")["steps"] == {"干活": session}
@@ -44,8 +44,8 @@ def test_a_killed_client_changes_nothing_and_the_next_one_shows_what_was_missed(
     household: HouseholdFactory,
 ) -> None:
     home = household(BRISK)
-    folder = home.folder()
-    client = home.start("写个 md 转 html 的脚本", folder=folder)
+    folder = home.settled_folder()
+    client = home.start("--no-goal", "写个 md 转 html 的脚本", folder=folder)
     wait_until((folder / "started.txt").exists, timeout=40)
 
     client.kill()
@@ -66,7 +66,9 @@ def test_nothing_of_a_killed_daemon_lives_on_and_nothing_is_lost(household: Hous
     below = descendants(daemon)
     assert len(below) >= 3, "launcher, CLI and a shell command"
     requests = len(home.model.requests)  # type: ignore[union-attr]
-    session = lineage(folder / "runs")["steps"]["干活"]
+    steps = lineage(folder / "runs")["steps"]
+    assert list(steps) == ["确认需求", "设定目标", "干活"]
+    session = steps["干活"]
 
     os.kill(daemon, signal.SIGKILL)
 
@@ -80,10 +82,10 @@ def test_nothing_of_a_killed_daemon_lives_on_and_nothing_is_lost(household: Hous
 
     print(again.stdout)
     assert again.returncode == 0, again.stdout + again.stderr
-    assert lineage(folder / "runs")["steps"] == {"干活": session}
+    assert lineage(folder / "runs")["steps"] == steps
     assert_each_once(written, stored(folder / "runs", session))
     assert (folder / "three.txt").exists()
-    assert rows(folder / "runs")[-1]["ok"]
+    assert [row["ok"] for row in rows(folder / "runs") if row["step"] == "干活"][-1]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -91,8 +93,8 @@ def test_a_signal_to_the_daemon_writes_the_row_in_flight(
     household: HouseholdFactory, number: signal.Signals
 ) -> None:
     home = household(SLOW)
-    folder = home.folder()
-    in_tool(home, folder)
+    folder = home.settled_folder()
+    in_tool(home, folder, "--no-goal")
     daemon = home.daemon()
     below = descendants(daemon)
 
@@ -108,8 +110,8 @@ def test_a_signal_to_the_daemon_writes_the_row_in_flight(
 
 def test_nothing_is_sent_for_an_interrupted_folder_until_a_person_comes(household: HouseholdFactory) -> None:
     home = household(SLOW)
-    folder = home.folder()
-    in_tool(home, folder)
+    folder = home.settled_folder()
+    in_tool(home, folder, "--no-goal")
     daemon = home.daemon()
     os.kill(daemon, signal.SIGKILL)
     wait_until(lambda: not alive(daemon), timeout=10)
