@@ -15,7 +15,7 @@ from flower.rehearsal import Scene, Script, Turn
 from flower_protocol.paths import socket_path
 from tests.support.household import COMMANDS, Household, HouseholdFactory
 from tests.support.processes import alive, wait_until
-from tests.support.runs import play, told
+from tests.support.runs import BRIEF, play, told
 
 
 def thinking(seconds: float) -> Script:
@@ -28,16 +28,16 @@ def thinking(seconds: float) -> Script:
 
 
 def begun(home: Household, folder: Path) -> None:
-    done = home.flower("-d", "想清楚", folder=folder)
+    done = home.flower("-d", "--no-goal", "想清楚", folder=folder)
     assert done.returncode == 0, done.stderr
     wait_until(lambda: home.workspace(folder).get("session_id"), timeout=30, what="a session")
 
 
 def test_many_terminals_at_once_start_one_daemon(household: HouseholdFactory) -> None:
     home = household(thinking(0))
-    folders = [home.folder(f"w{number}") for number in range(6)]
+    folders = [home.settled_folder(f"w{number}") for number in range(6)]
 
-    started = [home.start("-d", "做点事", folder=folder) for folder in folders]
+    started = [home.start("-d", "--no-goal", "做点事", folder=folder) for folder in folders]
 
     assert [process.wait(60) for process in started] == [0] * len(folders)
     pids = {home.daemon()}
@@ -53,7 +53,7 @@ def test_a_socket_that_nobody_listens_on_is_no_obstacle(household: HouseholdFact
     left_over.bind(str(path))
     left_over.close()
 
-    done = home.flower("做点事", folder=home.folder())
+    done = home.flower("--no-goal", "做点事", folder=home.settled_folder())
 
     assert done.returncode == 0, done.stderr
     assert "flowerd" not in done.stderr
@@ -65,7 +65,7 @@ def test_a_daemon_that_cannot_start_is_one_line_that_names_its_log(household: Ho
     path.parent.mkdir(mode=0o700, parents=True)
     path.write_text("not a socket")
 
-    done = home.flower("做点事", folder=home.folder())
+    done = home.flower("--no-goal", "做点事", folder=home.settled_folder())
 
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
@@ -77,7 +77,7 @@ def test_the_daemons_death_is_said_within_a_second_and_the_next_flower_goes_on(
     household: HouseholdFactory,
 ) -> None:
     home = household(thinking(30))
-    folder = home.folder()
+    folder = home.settled_folder()
     begun(home, folder)
     with home.terminal(folder=folder) as screen:
         screen.read_until("== 干活", timeout=20)
@@ -101,7 +101,7 @@ def test_a_daemon_that_is_told_to_end_is_not_started_again_by_its_clients(
     household: HouseholdFactory,
 ) -> None:
     home = household(thinking(30))
-    folder = home.folder()
+    folder = home.settled_folder()
     begun(home, folder)
     with home.terminal(folder=folder) as screen:
         screen.read_until("== 干活", timeout=20)
@@ -116,7 +116,7 @@ def test_a_daemon_that_is_told_to_end_is_not_started_again_by_its_clients(
 
 def test_status_without_a_daemon_answers_from_the_files_and_starts_none(household: HouseholdFactory) -> None:
     home = household(thinking(30))
-    folder = home.folder()
+    folder = home.settled_folder()
     begun(home, folder)
     os.kill(home.daemon(), signal.SIGKILL)
 
@@ -132,7 +132,7 @@ def test_status_without_a_daemon_answers_from_the_files_and_starts_none(househol
 
 def test_ctrl_c_twice_stops_a_real_run(household: HouseholdFactory) -> None:
     home = household(thinking(30))
-    folder = home.folder()
+    folder = home.settled_folder()
     begun(home, folder)
     with home.terminal(folder=folder) as screen:
         screen.read_until("直接说", timeout=20)
@@ -147,8 +147,8 @@ def test_ctrl_c_twice_stops_a_real_run(household: HouseholdFactory) -> None:
 
 def test_words_after_an_interrupt_reach_the_model(household: HouseholdFactory) -> None:
     home = household(thinking(3))
-    folder = home.folder()
-    with home.terminal("想清楚", folder=folder) as screen:
+    folder = home.settled_folder()
+    with home.terminal("--no-goal", "想清楚", folder=folder) as screen:
         screen.read_until("直接说", timeout=30)
         wait_until(lambda: home.model and home.model.requests, timeout=30)
         screen.send("\x03")
@@ -164,7 +164,7 @@ def test_words_after_an_interrupt_reach_the_model(household: HouseholdFactory) -
 @pytest.mark.parametrize("verb", ["stop", "interrupt"])
 def test_a_verb_for_a_folder_where_nothing_runs_is_one_line(verb: str, household: HouseholdFactory) -> None:
     home = household(thinking(0))
-    folder = home.folder()
+    folder = home.settled_folder()
     assert home.flowerctl("daemon", "start").returncode == 0
 
     done = home.flowerctl(verb, str(folder))
@@ -175,7 +175,7 @@ def test_a_verb_for_a_folder_where_nothing_runs_is_one_line(verb: str, household
 
 def test_a_remark_and_a_stop_need_no_attachment(household: HouseholdFactory) -> None:
     home = household(thinking(30))
-    folder = home.folder()
+    folder = home.settled_folder()
     begun(home, folder)
 
     assert home.flowerctl("say", "work", "顺便支持表格").returncode == 0
@@ -219,7 +219,7 @@ def test_the_daemon_gets_no_credential_of_the_shell_that_started_it(household: H
     home = household(thinking(0))
     home.environment |= {"SECRET_X": "made-up-secret", "HTTPS_PROXY": "http://127.0.0.1:9"}
 
-    done = home.flower("做点事", folder=home.folder())
+    done = home.flower("--no-goal", "做点事", folder=home.settled_folder())
 
     assert done.returncode == 0, done.stderr
     environment = Path(f"/proc/{home.daemon()}/environ").read_bytes()
@@ -245,7 +245,7 @@ def test_a_socket_of_another_user_is_not_spoken_to(household: HouseholdFactory) 
     wait_until(path.exists)
     home.environment["FLOWER_SOCKET"] = str(path)
 
-    done = home.flower("做点事", folder=home.folder())
+    done = home.flower("--no-goal", "做点事", folder=home.settled_folder())
 
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1 and "别的用户" in done.stderr
@@ -254,8 +254,8 @@ def test_a_socket_of_another_user_is_not_spoken_to(household: HouseholdFactory) 
 
 def test_a_folder_can_be_shown_and_the_log_read(household: HouseholdFactory) -> None:
     home = household(thinking(0))
-    folder = home.folder()
-    assert home.flower("做点事", folder=folder).returncode == 0
+    folder = home.settled_folder()
+    assert home.flower("--no-goal", "做点事", folder=folder).returncode == 0
 
     shown = home.flowerctl("show", "work")
     as_json = json.loads(home.flowerctl("show", "work", "--json").stdout)
@@ -285,8 +285,8 @@ def test_the_log_is_followed_until_ctrl_c(household: HouseholdFactory) -> None:
 
 def test_forgetting_a_folder_touches_none_of_its_files(household: HouseholdFactory) -> None:
     home = household(thinking(0))
-    folder = home.folder()
-    assert home.flower("做点事", folder=folder).returncode == 0
+    folder = home.settled_folder()
+    assert home.flower("--no-goal", "做点事", folder=folder).returncode == 0
 
     assert home.flowerctl("forget", str(folder)).returncode == 0
 
@@ -306,13 +306,13 @@ def test_a_restart_leaves_a_daemon_that_answers(household: HouseholdFactory) -> 
 
 
 def test_a_request_that_was_stopped_before_it_was_heard_is_not_lost(household: HouseholdFactory) -> None:
-    home = household(play(Turn(text="first things first"), again=True))
+    home = household(play(Turn(text=BRIEF), again=True))
     folder = home.folder()
-    assert home.flower("-d", "my precious request", folder=folder).returncode == 0
+    assert home.flower("-d", "--clarify-only", "my precious request", folder=folder).returncode == 0
     assert home.flowerctl("stop", str(folder)).returncode == 0
     assert home.model is not None
 
-    again = home.flower(folder=folder)
+    again = home.flower("--clarify-only", folder=folder)
 
     assert again.returncode == 0, again.stderr
     assert "my precious request" in told(home.model.requests[-1])
