@@ -44,8 +44,8 @@ FLOOD = Script(
 @pytest.mark.xdist_group("heavy")
 def test_a_stopped_terminal_costs_nothing_and_catches_up(household: HouseholdFactory) -> None:
     home = household(FLOOD)
-    folder = home.folder()
-    assert home.flower("-d", "flood", folder=folder).returncode == 0
+    folder = home.settled_folder()
+    assert home.flower("-d", "--no-goal", "flood", folder=folder).returncode == 0
     home.wait_for_state(folder, "running")
 
     with watcher(home, folder) as seeing, watcher(home, folder) as stopped:
