@@ -240,18 +240,14 @@ class Command:
             options.script
         ):  # else the name of one that comes along
             options = msgspec.structs.replace(options, script=os.path.abspath(options.script))
-        if self._answerless and "--timeout" not in self._invocation.given:
-            options = msgspec.structs.replace(options, timeout_s=0.0)
+        if not self._typing and "--timeout" not in self._invocation.given:
+            options = msgspec.structs.replace(options, timeout_s=0.0)  # nobody here can answer
         return options
 
-    @property
-    def _answerless(self) -> bool:
-        """Nobody can answer what the agent asks, not from here."""
-        return not self._typing and not self._invocation.detach
-
     def _warn_of_silence(self) -> None:
-        waits = self._options_of_start().timeout_s != 0.0
-        if self._answerless and waits and self._options.asks != 0:
+        """A question of this run would wait, and nobody who watches from here could answer it."""
+        asks = self._options.asks != 0 and self._options_of_start().timeout_s != 0.0
+        if asks and not self._typing and not self._invocation.detach:
             self._complain(self._texts("nobody_answers"))
 
     def _environment_of_run(self) -> dict[str, str]:

@@ -17,7 +17,8 @@ def hung(first: str, text: str, view: View, style: Style = Style.PLAIN, *, gutte
     """``text`` wrapped behind ``first``, the next lines below where it began, behind the ``gutter`` if there is one."""
     rest = f"  {gutter}" + " " * (columns(first) - len(gutter) - 2) if gutter else " " * columns(first)
     wrapped = wrap(clean(text).strip("\n"), view.width - columns(first))
-    return tuple(Line((rest if i else first) + part, style) for i, part in enumerate(wrapped))
+    lines = ((rest if i else first) + part for i, part in enumerate(wrapped))
+    return tuple(Line(line.rstrip(), style) for line in lines)
 
 
 def one_line(icon: str, text: str, view: View, style: Style = Style.PLAIN, *, gutter: str = "") -> Lines:

@@ -1,8 +1,16 @@
 """A run that asks, from the agent's tool to two people's keyboards and back."""
 
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
 from flower.rehearsal import Call, Role, Scene, Script, Turn
-from tests.support.household import HouseholdFactory
+from tests.support.household import COMMANDS, HouseholdFactory
+from tests.support.processes import Spawned, wait_until
 from tests.support.runs import BRIEF, told
+from tests.unit.flowerctl.pretend import PretendDaemon, Pretending
 
 ANSWER = "你的回答 (回车=跳过,让它自己判断) >"
 PATIENCE = 60.0
@@ -47,6 +55,32 @@ def test_two_people_see_each_question_and_whoever_answers_first_answers_for_both
     heard = told(model.requests[-1])
     assert "Go" in heard and "对方跳过了这个问题" in heard
     assert "Go" in (folder / ".flower" / "notes" / "问答记录.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("flags", "seconds", "warned"),
+    [([], 0.0, False), (["--timeout", "60"], 60.0, True), (["--timeout", "60", "--asks", "0"], 60.0, False)],
+)
+def test_a_run_that_waits_for_answers_where_nobody_can_give_them_says_so(
+    flags: list[str], seconds: float, warned: bool, tmp_path: Path, spawned: Spawned
+) -> None:
+    socket = Path(os.environ["XDG_RUNTIME_DIR"]) / "flower" / "flowerd.sock"
+    with Pretending(PretendDaemon(socket, tmp_path.resolve())) as pretend:
+        client = spawned.start(
+            [COMMANDS / "flower", "x", *flags],
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        wait_until(lambda: pretend.daemon.started, what="the start")
+        pretend.do(pretend.daemon.end_run())
+        _, complaints = client.communicate(timeout=20)
+
+    assert pretend.daemon.started[0].options.timeout_s == seconds
+    line = "! 标准输入不是终端,没人能回答提问。想让它自己判断就加 --timeout 0\n"
+    assert complaints == (line if warned else "")
 
 
 def test_a_question_in_a_pipe_is_decided_by_the_agent_at_once(household: HouseholdFactory) -> None:

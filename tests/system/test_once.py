@@ -69,7 +69,7 @@ def test_it_answers_is_gone_and_says_how_to_go_on(
     [row] = rows(folder / "runs")
     spent, session = row["cost_usd"], row["session_id"]
     assert (row["step"], row["ok"]) == ("ad-hoc", True)
-    assert re.search(rf"\+ 完成 \d 轮 · \${spent:.2f} · 用时 \d:\d\d", shown)
+    assert re.search(rf"\+ 完成 \d 轮 · \${spent:.4f} · 用时 \d:\d\d", shown)
     assert spent > 0.01
     assert "总花费" not in shown and "==" not in shown
     assert GO_ON.search(shown.replace("\n", "")).group(1) == session  # type: ignore[union-attr]
