@@ -12,9 +12,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-inp
 demo: $(VENV)/.run-stamp
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
 
+# Twice as many tests at a time as a small machine has cores, for half of them wait for something.
 # `loadgroup` lets tests that can't share the machine say so: @pytest.mark.xdist_group("name").
 test: check
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup --no-header -q
+	@$(BIN)/python -m pytest -n 4 --dist loadgroup --no-header -q
 
 check: $(VENV)/.dev-stamp
 	@$(BIN)/ruff check --quiet .

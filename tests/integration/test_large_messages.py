@@ -22,7 +22,10 @@ async def test_three_megabytes_said_written_and_printed_are_kept_whole_and_the_s
     )
     events: list[Event] = []
     with Rehearsal(script) as model:
-        runtime = Runtime(workspace=tmp_path / "w", run_dir=tmp_path / "r", environment=environment(model))
+        # So much is more than a context holds: with handoffs, the session would give way to another.
+        runtime = Runtime(
+            workspace=tmp_path / "w", run_dir=tmp_path / "r", environment=environment(model), handoff=False
+        )
         result = await runtime.run(handy(), "go", on_event=events.append)
         again = await runtime.run(handy(), "and again", resume=result.session_id)
         runtime.close()

@@ -19,9 +19,10 @@ def test_thirty_cold_starts_make_one_daemon_and_thirty_runs_that_end_well(
     household: HouseholdFactory,
 ) -> None:
     home = household()
-    folders = [home.folder(f"job-{number}") for number in range(30)]
+    folders = [home.settled_folder(f"job-{number}") for number in range(30)]
+    line = ["-d", "--rehearse", "--no-goal", "写个 md 转 html 的脚本"]
 
-    clients = [home.start("-d", "--rehearse", "写个 md 转 html 的脚本", folder=folder) for folder in folders]
+    clients = [home.start(*line, folder=folder) for folder in folders]
     outputs = [client.communicate(timeout=120)[0] for client in clients]
 
     assert [client.returncode for client in clients] == [0] * 30, "\n".join(outputs)
