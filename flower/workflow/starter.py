@@ -13,12 +13,12 @@ from flower.core.events import Event
 from flower.core.guards import isolation_obstacle
 from flower.core.human import HumanChannel
 from flower.core.lineage import Lineage
-from flower.core.roles import coordinator, worker
 from flower.core.runtime import OnEvent, Runtime
 from flower.core.words import Words, language_of
 from flower.core.workbench import Workbench
 from flower.workflow.base import Ctx, OnStep, Step, Workflow
 from flower.workflow.clarify import CLARIFY_RESUME, clarify_step
+from flower.workflow.crew import CODER_PROMPT, lead_of
 from flower.workflow.goal import GOAL_KEY, goal_step, with_goal
 from flower.workflow.waking import BRIEF_NAME, GOAL_NAME, archive, wake_state, workbench_of
 
@@ -27,10 +27,6 @@ __all__ = ["CODER_PROMPT", "WORK", "StarterFlow", "starter_flow", "wake_state", 
 CLARIFY = "确认需求"
 SET_GOAL = "设定目标"
 WORK = "干活"
-
-CODER_PROMPT = """\
-你来动手。先看清现状再改;每改一处就验证一处,不要攒到最后一起试。
-做完的标准是你亲眼看到它跑通,不是代码看起来对。"""
 
 _DO = "照这份需求做:\n\n{brief}"
 _JUDGED_BY = "做完后会有人拿这份清单逐条去看:\n\n{goal}"
@@ -76,11 +72,11 @@ def starter_flow(
     """The flow of a bare ``flower``: three steps, 确认需求, 设定目标 and 干活, continued from wake to wake.
 
     ``ask`` is the request in a new folder, a remark in a used one, and None or blank to go on as it was. ``new``
-    archives what was here and starts over. ``isolate``: each worker gets a git worktree, and the workbench lies
-    beside the workspace. ``clarify_only``: the first step alone; ``goal`` of False: nobody judges. ``rounds`` is how
-    often the work is done at most. ``judge_can_run``: who judges may run commands. ``max_asks``: how many questions
-    may be asked, None for any number; ``timeout_s``: how long each waits. ``instructions`` go to the coordinator,
-    ``worker_prompt`` to who does the work (None: verify after every change).
+    archives what was here and starts over. ``isolate``: each worker gets a git worktree, somebody else merges,
+    and the workbench lies beside the workspace. ``clarify_only``: the first step alone; ``goal`` of False: nobody
+    judges. ``rounds`` is how often the work is done at most. ``judge_can_run``: who judges may run commands.
+    ``max_asks``: how many questions may be asked, None for any number; ``timeout_s``: how long each waits.
+    ``instructions`` go to the coordinator, ``worker_prompt`` to who does the work (None: verify after every change).
 
     Hand its ``workbench`` to the `Runtime`. Raises `ValueError` when there is neither a request nor anything to go
     on with, and when ``isolate`` can't work here.
@@ -110,12 +106,7 @@ def starter_flow(
     clarifying = clarify_step(channel, brief_path=brief_path, prompt=said.request, name=CLARIFY, retries=1)
     if said.all:
         clarifying = replace(clarifying, resume_prompt=said.go_on_asking)
-    coder = worker(
-        "写代码、改代码、跑命令、做验证的人。一次派一件说得清的活。",
-        worker_prompt or CODER_PROMPT,
-        isolate=isolate,
-    )
-    lead = coordinator("协调者", instructions, {"coder": coder}, channel=channel)
+    lead = lead_of(channel, instructions, worker_prompt, isolate=isolate)
     work = Step(WORK, lead, said.begin, resume_prompt=said.go_on)
     steps = [clarifying]
     if goal and not clarify_only:
