@@ -6,12 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+import pytest
+
 from tests.support.lives import Lives, moments
 from tests.support.processes import Spawned
 
 RUNS, KILLS, AT_ONCE = 5, 8, 4
 
 
+@pytest.mark.xdist_group("heavy")
 def test_forty_kills_at_any_moment_lose_nothing_double_nothing_and_change_nothing(
     tmp_path: Path, spawned: Spawned
 ) -> None:
