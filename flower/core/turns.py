@@ -73,7 +73,7 @@ class Turns:
         failure: Failure | None = None
         complaints: list[str] = []
         until: float | None = None
-        cut_off = False
+        cut_off = reported = False
         breaking: asyncio.Task[None] | None = None
         watch = self._watch(conversation)
         looking = asyncio.create_task(self._look_after(watch, conversation), name="flower-outage-watch")
@@ -86,6 +86,7 @@ class Turns:
                         complaints.append(complaint)
                     cut_off = cut_off or task_cut_off(message)
                     if type(message).__name__ == "ResultMessage":
+                        reported = True
                         failure, cut_off = _failure_of(message, complaints, until), False
                         complaints = complaints if failure else []
                     self._look_at_store()
@@ -94,7 +95,7 @@ class Turns:
                     if refusal is not None:
                         conversation.terminate()
                         return refusal
-                    if self._is_time(message, conversation):
+                    if self._is_time(message, conversation, reported):
                         self._succession.begin()
                         breaking = asyncio.create_task(conversation.interrupt(), name="flower-handoff")
         except ChildFailed as error:
@@ -144,15 +145,18 @@ class Turns:
         host, port = endpoint(self._runtime.child_environment())
         return Failure(f"network error: {host}:{port} is unreachable", broken=True, outage=True)
 
-    def _is_time(self, message: Any, conversation: Conversation) -> bool:
+    def _is_time(self, message: Any, conversation: Conversation, reported: bool) -> bool:
         """Whether to break off for a handoff: only where the model is about to be asked again.
 
-        After its last word the turn ends by itself, and while a tool or a subagent works that would be lost.
+        That is after a tool's result; or, when it has ``reported`` already, where the CLI begins a turn by itself
+        with what a subagent brought: one who only dispatches has no other moment at which nobody works. After the
+        last word the turn ends by itself, and while a tool or a subagent works that would be lost.
         """
         if not self._succession.due:
             return False
-        asked_again = type(message).__name__ == "UserMessage" and not message.parent_tool_use_id
-        return self._succession.urgent or (asked_again and not conversation.works_locally)
+        result = type(message).__name__ == "UserMessage" and not message.parent_tool_use_id
+        begins = reported and getattr(message, "subtype", None) == "init"
+        return self._succession.urgent or ((result or begins) and not conversation.works_locally)
 
     def _hear(self, message: Any, watch: OutageWatch) -> Failure | None:
         """Take from a message how the model can be reached; returns the failure if the CLI should not go on trying."""
