@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: demo test check bench clean
+.PHONY: demo test trials check bench clean
 .DEFAULT_GOAL := test
 
 # A whole run on the embedded scripted model: no key, no network, no cost.
@@ -16,6 +16,10 @@ demo: $(VENV)/.run-stamp
 # `loadgroup` lets tests that can't share the machine say so: @pytest.mark.xdist_group("name").
 test: check
 	@$(BIN)/python -m pytest -n 4 --dist loadgroup --no-header -q
+
+# The trials that take a minute or more each: a flood, an outage of a minute, forty kills.
+trials: $(VENV)/.dev-stamp
+	@$(BIN)/python -m pytest -m long --no-header -q
 
 check: $(VENV)/.dev-stamp
 	@$(BIN)/ruff check --quiet .

@@ -62,7 +62,7 @@ async def test_a_passing_failure_is_waited_out_in_the_same_session_and_overload_
 @pytest.mark.parametrize(
     ("seconds", "cli_retries"),
     # Where the CLI gives up at once, its own report ends the turn; where it tries for three minutes, the watch does.
-    [(6, FEW_RETRIES), (60, {})],
+    [(6, FEW_RETRIES), pytest.param(60, {}, marks=pytest.mark.long)],
 )
 async def test_an_outage_in_the_middle_of_a_turn_is_told_at_once_and_waited_out(
     tmp_path: Path, seconds: float, cli_retries: dict[str, str]

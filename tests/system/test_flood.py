@@ -41,7 +41,7 @@ FLOOD = Script(
 )
 
 
-@pytest.mark.xdist_group("heavy")
+@pytest.mark.long
 def test_a_stopped_terminal_costs_nothing_and_catches_up(household: HouseholdFactory) -> None:
     home = household(FLOOD)
     folder = home.settled_folder()

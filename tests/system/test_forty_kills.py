@@ -14,7 +14,7 @@ from tests.support.processes import Spawned
 RUNS, KILLS, AT_ONCE = 5, 8, 4
 
 
-@pytest.mark.xdist_group("heavy")
+@pytest.mark.long
 def test_forty_kills_at_any_moment_lose_nothing_double_nothing_and_change_nothing(
     tmp_path: Path, spawned: Spawned
 ) -> None:
