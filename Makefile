@@ -12,12 +12,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-inp
 demo: $(VENV)/.run-stamp
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
 
-# Twice as many tests at a time as a small machine has cores, for half of them wait for something.
+# More tests at a time than a small machine has cores, for some of them always wait.
 # `loadgroup` lets tests that can't share the machine say so: @pytest.mark.xdist_group("name").
 test: check
-	@$(BIN)/python -m pytest -n 4 --dist loadgroup --no-header -q
+	@$(BIN)/python -m pytest -n 3 --dist loadgroup --no-header -q
 
-# The trials that take a minute or more each: a flood, an outage of a minute, forty kills.
+# The long trials: a flood, a crowd, an outage of a minute, forty kills, the whole flow in stories.
 trials: $(VENV)/.dev-stamp
 	@$(BIN)/python -m pytest -m long --no-header -q
 

@@ -237,6 +237,8 @@ KILLED = """
 import asyncio, os, threading, time
 from flower import Runtime, starter_flow
 
+pytestmark = pytest.mark.long
+
 flow = starter_flow("做一个小工具", workspace="work", run_dir="runs")
 
 def person():

@@ -12,6 +12,8 @@ from tests.support.processes import Spawned, wait_until
 from tests.support.runs import BRIEF, told
 from tests.unit.flowerctl.pretend import PretendDaemon, Pretending
 
+pytestmark = pytest.mark.long
+
 ANSWER = "你的回答 (回车=跳过,让它自己判断) >"
 PATIENCE = 60.0
 

@@ -13,6 +13,8 @@ from flower_protocol.paths import socket_path
 from tests.support.household import HouseholdFactory
 from tests.support.processes import wait_until
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.xdist_group("heavy")
 def test_thirty_cold_starts_make_one_daemon_and_thirty_runs_that_end_well(

@@ -17,6 +17,8 @@ from tests.support.household import COMMANDS, Household, HouseholdFactory
 from tests.support.processes import alive, descendants, wait_until
 from tests.support.runs import bash, play, rows, slow_once, told
 
+pytestmark = pytest.mark.long
+
 GO_ON = re.compile(r"接着说:flower once --resume ([0-9a-f-]{36}) \"…\"")
 A_TURN = Usage(input=1000, output=2000)  # in tokens: worth several cents
 

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from flower.rehearsal import Fault, Script, Turn
 from tests.support.household import Household, HouseholdFactory
 from tests.support.processes import wait_until
 from tests.support.runs import bash, crew, lineage, rows, told
+
+pytestmark = pytest.mark.long
 
 PATIENCE = 40.0
 
