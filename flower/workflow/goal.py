@@ -38,16 +38,17 @@ def goal_step(
 ) -> Step:
     """A step that makes of the brief in ``ctx[brief_key]`` a goal and its checks in ``goal_path``.
 
-    It is left out when a complete goal is there already, unless ``always_set``, or unless the person has added
-    to the brief (the channel's ``amend_path``) since. Either way ``ctx["_goal"]`` is the `Goal` and ``ctx[name]``
+    It is left out when a complete goal is there already, unless ``always_set``, or unless the brief was settled
+    in this run, or the person has added to it (the channel's ``amend_path``) since: then that goal is shown to who
+    sets it anew. Either way ``ctx["_goal"]`` is the `Goal` and ``ctx[name]``
     its text. Checks that can't be verified here are told to the person at once, and stop nothing. ``spec``
     replaces the role, else ``spec_kw`` (``can_run`` too) goes to `judge`.
     """
-    setting = _Setting(channel, Path(goal_path), name, always_set)
+    setting = _Setting(channel, Path(goal_path), name, always_set, brief_key)
     rules = f"{SETTER}\n{instructions}".strip()
 
     def prompt(ctx: Ctx) -> str:
-        return setting_prompt(ctx.get(brief_key), None)
+        return setting_prompt(ctx.get(brief_key), setting.standing())
 
     return Step(
         name,
@@ -97,21 +98,29 @@ def with_goal(
 
 
 class _Setting:
-    def __init__(self, channel: HumanChannel, path: Path, name: str, always: bool) -> None:
+    def __init__(self, channel: HumanChannel, path: Path, name: str, always: bool, brief_key: str) -> None:
         self._channel = channel
         self._path = path
         self._name = name
         self._always = always
+        self._brief_key = brief_key
         self._goal = Goal()
 
     def needed(self, ctx: Ctx) -> bool:
         """Whether there is anything to set; if not, what was set before goes into the context."""
-        goal = None if self._always else Goal.load(self._path)
-        if goal is None or not goal.complete() or is_outdated(self._path, self._channel.amend_path):
+        goal = None if self._always else self.standing()
+        # A brief that was settled anew in this run is another request: the old checks are not its.
+        settled_anew = self._brief_key in ctx.get("_results", {})
+        if goal is None or settled_anew or is_outdated(self._path, self._channel.amend_path):
             return True
         self._goal = ctx[GOAL_KEY] = goal
         ctx[self._name] = goal.prompt_block()
         return False
+
+    def standing(self) -> Goal | None:
+        """The whole goal that is there already."""
+        goal = Goal.load(self._path)
+        return goal if goal is not None and goal.complete() else None
 
     def settled(self, result: StepResult, ctx: Ctx) -> bool:
         """Whether the answer is a whole goal; then it is frozen."""

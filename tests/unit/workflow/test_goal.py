@@ -107,6 +107,23 @@ async def test_a_goal_without_checks_is_none(guarded: Guarded) -> None:
     assert ctx.get("_failed_at") is None
 
 
+async def test_a_goal_that_is_set_anew_is_shown_as_it_stands_with_what_a_person_changed(
+    set_goal: Guarded,
+) -> None:
+    set_goal.goal_path.write_text(f"{SET}\n- 人亲手加的一条\n")
+    await set_goal.folder.run(set_goal.goal_step(always_set=True), answers=(Answer(SET),))
+
+    assert "人亲手加的一条" in set_goal.prompt("设定目标") and "仍然成立的条目照留" in set_goal.prompt(
+        "设定目标"
+    )
+
+
+def test_a_brief_that_was_settled_anew_in_this_run_sets_the_goal_anew(set_goal: Guarded) -> None:
+    step = set_goal.goal_step()
+    assert step.when({"_results": {"确认需求": StepResult(step="确认需求")}}) is True  # type: ignore[misc]
+    assert step.when({"_results": {}}) is False  # type: ignore[misc]
+
+
 async def test_what_cannot_be_verified_is_told_at_once_and_stops_nothing(guarded: Guarded) -> None:
     ctx = await guarded.folder.run(guarded.goal_step(), answers=(Answer(HALF_BLIND),))
 
