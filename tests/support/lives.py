@@ -1,6 +1,5 @@
 """A script that lives several lives: killed outright, begun again, and each life goes on where the last one was cut."""
 
-import json
 import random
 import sqlite3
 import subprocess
@@ -11,14 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import psutil
-
 from flower.rehearsal import Rehearsal
 from tests.support.countable_work import ALONE, LAST_WORDS, SCRIPT, STEP, WORK
+from tests.support.leftovers import (
+    Entry,
+    anybody_in,
+    blocks,
+    stored_transcripts,
+    written_transcripts,
+)
 from tests.support.processes import Spawned, wait_until
 from tests.support.runs import (
     assert_each_once,
-    entries_of,
     lineage,
     rows,
     script_environment,
@@ -26,7 +29,6 @@ from tests.support.runs import (
     told,
 )
 
-Entry = dict[str, Any]
 DEATH_SECONDS = 10.0
 
 
@@ -79,8 +81,10 @@ class Lives:
         time.sleep(moment.later)
         life.kill()
         life.wait()
-        wait_until(lambda: not self._anybody(), DEATH_SECONDS, what=f"all of it to be dead after {moment}")
-        self.deaths.append(self._transcripts())
+        wait_until(
+            lambda: not anybody_in(self.folder), DEATH_SECONDS, what=f"all of it to be dead after {moment}"
+        )
+        self.deaths.append(written_transcripts(self.run_dir))
         self._check_session(before)
 
     def end_well(self) -> None:
@@ -122,7 +126,7 @@ class Lives:
         return str(lineage(self.run_dir)["steps"][STEP])
 
     def _check_entries(self) -> None:
-        kept = self._stored_transcripts()
+        kept = stored_transcripts(self.run_dir)
         for transcripts in self.deaths:
             for name, written in transcripts.items():
                 assert_each_once(written, kept.get(name, []))
@@ -135,12 +139,12 @@ class Lives:
         """No command ran that the transcripts don't know of, and none again whose result was in."""
         calls: Counter[str] = Counter()
         answered: Counter[str] = Counter()
-        for entries in self._stored_transcripts().values():
-            names = {block["id"]: _name_of(block) for block in _blocks(entries, "tool_use")}
+        for entries in stored_transcripts(self.run_dir).values():
+            names = {block["id"]: _name_of(block) for block in blocks(entries, "tool_use")}
             calls.update(names.values())
             answered.update(
                 names[block["tool_use_id"]]
-                for block in _blocks(entries, "tool_result")
+                for block in blocks(entries, "tool_result")
                 if not block.get("is_error")
             )
         begun = Counter((self.work / "begun").read_text().split())
@@ -202,54 +206,11 @@ class Lives:
         named = {"settled": written["steps"].get(STEP), "proposed": written.get("pending", {}).get(STEP)}
         return {how: session for how, session in named.items() if session}
 
-    def _anybody(self) -> list[int]:
-        """Whoever stands in this folder: the script, its launcher, the CLI, and the commands below it."""
-        found = []
-        for process in psutil.process_iter():
-            try:
-                if process.status() != psutil.STATUS_ZOMBIE and Path(process.cwd()).is_relative_to(
-                    self.folder
-                ):
-                    found.append(process.pid)
-            except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
-                continue
-        return found
-
-    def _transcripts(self) -> dict[str, list[Entry]]:
-        found = {}
-        for folder in (self.run_dir / "claude" / "projects").glob("*"):
-            for file in folder.rglob("*.jsonl"):
-                entries = entries_of(file.read_text())
-                name = file.relative_to(folder).with_suffix("").as_posix()
-                found[name] = [
-                    entry for entry in entries if not str(entry.get("uuid", "")).startswith("heal-")
-                ]
-        return found
-
-    def _stored_transcripts(self) -> dict[str, list[Entry]]:
-        found: dict[str, list[Entry]] = {}
-        with sqlite3.connect(f"file:{self.run_dir / 'sessions.db'}?mode=ro", uri=True) as database:
-            for key, payload in database.execute("SELECT store_key, payload FROM entries ORDER BY seq"):
-                found.setdefault(key.partition("/")[2], []).append(json.loads(payload))
-        database.close()
-        return found
-
     def _has_words(self, session: str) -> bool:
-        written = [*self._transcripts().get(session, [])]
+        written = [*written_transcripts(self.run_dir).get(session, [])]
         if (self.run_dir / "sessions.db").exists():
-            written += self._stored_transcripts().get(session, [])
+            written += stored_transcripts(self.run_dir).get(session, [])
         return any(entry["type"] in ("user", "assistant") for entry in written)
-
-
-def _blocks(entries: list[Entry], kind: str) -> list[dict[str, Any]]:
-    contents = [entry["message"]["content"] for entry in entries if entry["type"] in ("user", "assistant")]
-    return [
-        block
-        for content in contents
-        if isinstance(content, list)
-        for block in content
-        if block["type"] == kind
-    ]
 
 
 def _name_of(call: dict[str, Any]) -> str:
