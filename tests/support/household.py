@@ -3,13 +3,12 @@
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-
-import psutil
 
 from flower.rehearsal import Rehearsal, Script
 from tests.support.processes import Spawned, alive, descendants, wait_until
@@ -117,13 +116,12 @@ class Household:
 
 def _end(pid: int) -> None:
     below = descendants(pid)
-    with contextlib.suppress(psutil.NoSuchProcess):
-        process = psutil.Process(pid)
-        process.terminate()
-        try:
-            process.wait(timeout=8)
-        except psutil.TimeoutExpired:
-            process.kill()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, AssertionError):
+            if alive(pid):
+                os.kill(pid, number)
+            # Not for its parent to notice: a container's first process may take seconds for that.
+            wait_until(lambda: not alive(pid), timeout=8)
     wait_until(
         lambda: not any(alive(each) for each in below), timeout=12, what="the daemon's children to be gone"
     )
