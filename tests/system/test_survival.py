@@ -10,10 +10,21 @@ import pytest
 from flower.rehearsal import Turn
 from tests.support.household import Household, HouseholdFactory
 from tests.support.processes import alive, descendants, wait_until
-from tests.support.runs import assert_each_once, crew, entries_of, lineage, rows, slow_once, stored, told
+from tests.support.runs import (
+    assert_each_once,
+    bash,
+    crew,
+    entries_of,
+    lineage,
+    rows,
+    slow_once,
+    stored,
+    told,
+)
 
 SLOW = crew(Turn(text="working", calls=[slow_once("started.txt", seconds=45)]))
 BRISK = crew(Turn(text="working", calls=[slow_once("started.txt", seconds=4)]))
+QUICK = crew(Turn(text="working", calls=[bash("echo one > one.txt")]))
 
 
 def in_tool(home: Household, folder: Path, *flags: str) -> None:
@@ -24,7 +35,7 @@ def in_tool(home: Household, folder: Path, *flags: str) -> None:
 
 
 def test_words_in_a_used_folder_continue_the_same_session(household: HouseholdFactory) -> None:
-    home = household(BRISK)
+    home = household(QUICK)
     folder = home.settled_folder()
     first = home.flower("--no-goal", "写个 md 转 html 的脚本", folder=folder)
     session = lineage(folder / "runs")["steps"]["干活"]
