@@ -30,6 +30,7 @@ CHILD_SETTINGS = {
     # With the newer task tools on, TodoWrite isn't there even when it is named.
     "CLAUDE_CODE_ENABLE_TASKS": "0",
 }
+ANSWER_SECONDS = 2.0  # an interrupt is answered within milliseconds, or never
 INTERRUPT_SECONDS = 15.0  # an interrupted turn ends within 20 ms as a rule; a CLI that doesn't is ended
 SETTLE_SECONDS = (
     10.0  # idle with something said unanswered: it is taken up at once, however busy the machine, or never
@@ -58,6 +59,7 @@ class Conversation:
         self._unanswered: set[str] = set()
         self._said: dict[str, str] = {}
         self._watchdog: asyncio.TimerHandle | None = None
+        self._breaking: set[asyncio.Task[None]] = set()
         self.in_turn = False
 
     async def open(self) -> None:
@@ -103,6 +105,12 @@ class Conversation:
             self._unanswered.clear()
             self._calls.clear()
             self._disarm()
+            if self._breaking:
+                # One that is still on its way would break off the next turn.
+                _, late = await asyncio.wait(self._breaking, timeout=ANSWER_SECONDS)
+                for task in late:
+                    task.cancel()
+                await asyncio.gather(*late, return_exceptions=True)
 
     async def say(self, text: str) -> None:
         """Words for the running turn; the model sees them beside its next tool result. Raises `ChildFailed`."""
@@ -111,15 +119,14 @@ class Conversation:
     async def interrupt(self) -> None:
         """Break the running turn off; what it did so far stays. The turn then ends by itself, or is ended.
 
-        Said again before that, it changes nothing.
+        Words that wait to be taken up are in the session then, and nothing is done about them. Said again before
+        that, it changes nothing.
         """
         if self._watchdog is not None:
             return
         loop = asyncio.get_running_loop()
         self._watchdog = loop.call_later(INTERRUPT_SECONDS, self.terminate)
-        with contextlib.suppress(Exception):
-            # It may have ended meanwhile; then the turn's own end says all there is to say.
-            await self._client.interrupt()
+        await self._break()
 
     def terminate(self) -> None:
         """End the child and all below it now, within seconds, without waiting for it. Any time, from any thread."""
@@ -138,6 +145,11 @@ class Conversation:
             closing.cancel()
         elif closing.exception() is not None:
             logger.warning("closing a child: %s", closing.exception())
+
+    async def _break(self) -> None:
+        with contextlib.suppress(Exception):
+            # It may have ended meanwhile; then the turn's own end says all there is to say.
+            await self._client.interrupt()
 
     async def _query(self, text: str) -> None:
         said = str(uuid.uuid4())
@@ -193,6 +205,11 @@ class Conversation:
             )
         elif kind == "UserMessage" and not isinstance(message.content, str):
             self._calls.difference_update(getattr(block, "tool_use_id", None) for block in message.content)
+        elif subtype == "init" and self._watchdog is not None:
+            # Broken off, the CLI takes up at once what waits: that would be work that nobody wants just now.
+            task = asyncio.create_task(self._break(), name="flower-interrupt-again")
+            self._breaking.add(task)
+            task.add_done_callback(self._breaking.discard)
         elif subtype == "session_state_changed":
             self._state = data.get("state")
         elif subtype == "task_started":

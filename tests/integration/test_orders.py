@@ -1,6 +1,7 @@
 """What a person orders while a step runs: words, an interrupt, a pause, the end."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from flower import Event, Resilience, Runtime, Step, Workflow
 from flower.rehearsal import Fault, Rehearsal, Script, Turn
 from tests.support.processes import eventually
-from tests.support.runs import bash, environment, handy, lineage, play, rows, slow_once, told
+from tests.support.runs import bash, environment, handy, lineage, play, rows, slow_once, stored, told
 
 PLAY = play(
     Turn(text="working", calls=[slow_once("started.txt")]),
@@ -122,6 +123,27 @@ async def test_a_remark_reaches_the_running_turn_at_its_next_tool_boundary(begin
     assert rows(work.folder / "runs")[0]["num_turns"] >= 3
     first = next(number for number, text in enumerate(shown) if "颜色用蓝的" in text)
     assert first == 1, "with the result of the call that was running"
+
+
+@pytest.mark.parametrize("order", ["pause", "stop"])
+async def test_a_remark_that_waits_is_no_work_for_who_is_broken_off(tmp_path: Path, order: str) -> None:
+    with Rehearsal(play(Turn(text="thought it over", hold="a long thought"), again=True)) as model:
+        events: list[Event] = []
+        runtime = Runtime(workspace=tmp_path / "w", run_dir=tmp_path / "r", environment=environment(model))
+        run = asyncio.create_task(runtime.run(handy(), "do the work", on_event=events.append))
+        await eventually(lambda: model.requests, timeout=30)
+        runtime.say("颜色用蓝的")
+        getattr(runtime, order)()
+        await eventually(lambda: [each.kind for each in events].count("result") == 2, timeout=8)
+        assert "text" not in [each.kind for each in events]
+        if order == "pause":
+            model.release("a long thought")
+            runtime.resume("接着来")
+        result = await run
+        runtime.close()
+
+    assert result.session_id is not None and result.ok is (order == "pause")
+    assert "颜色用蓝的" in json.dumps(stored(tmp_path / "r", result.session_id), ensure_ascii=False)
 
 
 async def test_a_remark_between_runs_goes_with_the_next_prompt(tmp_path: Path) -> None:
