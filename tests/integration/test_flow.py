@@ -8,11 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from flower import HandoffPolicy
 from flower.rehearsal import Rehearsal
 from tests.support.flows import FlowFolder, story
 from tests.support.processes import Spawned, eventually
 from tests.support.runs import rows, script_environment, told
+
+pytestmark = pytest.mark.long
 
 
 async def test_a_first_run_a_wake_with_words_and_a_wake_without(tmp_path: Path) -> None:
@@ -236,8 +240,6 @@ async def test_a_budget_for_the_whole_run_ends_it_in_the_middle_and_a_new_one_le
 KILLED = """
 import asyncio, os, threading, time
 from flower import Runtime, starter_flow
-
-pytestmark = pytest.mark.long
 
 flow = starter_flow("做一个小工具", workspace="work", run_dir="runs")
 

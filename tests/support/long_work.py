@@ -99,13 +99,19 @@ class Plan:
     def script(self) -> Script:
         over = r"STAGE|ALL DONE"
         look = Turn(text="看看到哪了。", calls=[bash("cat last")], when=self.full, tokens=FULL)
+        end = Turn(text="这一轮做完了。")
         dispatch = Turn(text="派下一批。", calls=[_DISPATCH], unless=over)
         leads = [
             Turn(text="看一眼。", calls=[bash("ls")]),
             *[dispatch] * 2,
             look,
             *[dispatch] * (self.size // self.each + 2),
-            Turn(text="这一轮做完了。"),
+            end,
+        ]
+        takes_over = [
+            Turn(text="看看到哪了。", calls=[bash("cat last")]),
+            *[dispatch] * (self.size // self.each + 2),
+            end,
         ]
         step = bash("sh step.sh")
         works = [Turn(text="做。", calls=[step]), *[Turn(calls=[step], unless=over)] * (self.each - 1)]
@@ -123,6 +129,7 @@ class Plan:
             roles=ROLES,
             scenes=[
                 _scene("hands-over", "coordinator", Turn(text=DOCUMENT), prompt=hands_over, cuts_in=True),
+                _scene("takes-over", "coordinator", *takes_over, prompt="你在接手一段"),
                 _scene("leads", "coordinator", *leads),
                 _scene("works", "worker", *works, Turn(text="结论:{result}")),
                 _scene("judges", "judge", *judges),
