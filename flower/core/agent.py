@@ -1,9 +1,12 @@
 """Who works: an agent's definition, and what the CLI is told of it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from flower.core import child
 
 if TYPE_CHECKING:
     from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions
@@ -96,8 +99,9 @@ def build_options(
     """The SDK's options for one child of this role.
 
     ``max_budget_usd``: what this child may spend, the spec's budget by default. ``portable``: no settings file of
-    the user or the project takes part. Raises `ValueError` for ``fork`` or
-    ``resume_at`` without ``resume``: alone they would do nothing, in silence.
+    the user or the project takes part. With the launcher's ``environment`` (see `flower.core.tether`) it is the
+    launcher that hands over the external MCP servers, which may hold tokens; else they are arguments. Raises
+    `ValueError` for ``fork`` or ``resume_at`` without ``resume``: alone they would do nothing, in silence.
     """
     from claude_agent_sdk import ClaudeAgentOptions
 
@@ -122,6 +126,9 @@ def build_options(
         "hooks": dict(hooks or {}) or None,
         "stderr": stderr,
     }
+    if child.PLAN in options["env"]:
+        options["mcp_servers"], outside = _parted(spec.mcp_servers)
+        options["env"][child.SERVERS] = json.dumps({"mcpServers": outside}) if outside else ""
     if session_store is not None:
         # Per entry, not per turn: a turn may last hours, and a kill in it must not lose it from the store.
         options |= {"session_store": session_store, "session_store_flush": "eager"}
@@ -136,3 +143,9 @@ def build_options(
     }
     options |= {name: value for name, value in optional.items() if value is not None}
     return ClaudeAgentOptions(**options)
+
+
+def _parted(servers: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The MCP servers of this process, and all others."""
+    own = {name: server for name, server in servers.items() if server.get("type") == "sdk"}
+    return own, {name: server for name, server in servers.items() if name not in own}

@@ -5,6 +5,8 @@ should cost little. It starts the CLI with the same arguments and standard strea
 
 - The CLI gets a session of its own, so it has no controlling terminal, nor does anything it starts.
 - It gets exactly the environment that the plan names, though the SDK hands down its own process's as well.
+- It is told of MCP servers through a pipe: their tokens would show in the process list if they were arguments, and
+  in every command that an agent runs if they were in the environment.
 - When the owner dies, however it dies, everything below this process is ended: SIGTERM for the CLI (it stops its
   shell commands and writes what it still has to write), then SIGKILL for all that is left. Nothing below it can
   call the model after that. The same happens on SIGTERM to this process, and when the CLI has ended and left
@@ -29,6 +31,7 @@ import sys
 import time
 
 PLAN = "FLOWER_TETHER"
+SERVERS = "FLOWER_MCP_SERVERS"
 KEPT: list[object] = []  # a kqueue closes its descriptor when it is collected
 GRACE_SECONDS = 3.0  # the CLI ends its shell commands and flushes its transcript within one second as a rule
 KILL_SECONDS = 3.0
@@ -39,6 +42,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 def main() -> int:
     plan = json.loads(os.environ.pop(PLAN))
+    servers = os.environ.pop(SERVERS, "")
     environment = {name: os.environ[name] for name in plan["keep"] if name in os.environ}
     wakeup = wake_on_signals()
     hold_lock(plan["lock"])
@@ -48,7 +52,7 @@ def main() -> int:
         return 1
     if sys.platform == "linux":
         prctl(PR_SET_CHILD_SUBREAPER, 1)
-    cli = start(plan["cli"], sys.argv[1:], environment)
+    cli = start(plan["cli"], sys.argv[1:], environment, servers)
     release_streams()
     return watch(cli, owner, wakeup)
 
@@ -118,13 +122,19 @@ def reap(cli: int, code: int | None) -> int | None:
             code = 128 - code if code < 0 else code
 
 
-def start(path: str, arguments: list[str], environment: dict[str, str]) -> int:
-    """Fork and become the CLI; returns its pid."""
+def start(path: str, arguments: list[str], environment: dict[str, str], servers: str) -> int:
+    """Fork and become the CLI, which reads ``servers``, if there are any; returns its pid."""
     here = os.getpid()
+    pipe = os.pipe() if servers else None
     pid = os.fork()
     if pid:
+        if pipe is not None:
+            hand_over(servers.encode(), *pipe)
         return pid
     try:
+        if pipe is not None:
+            os.set_inheritable(pipe[0], True)
+            arguments = [*arguments, "--mcp-config", f"/dev/fd/{pipe[0]}"]
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
@@ -138,6 +148,14 @@ def start(path: str, arguments: list[str], environment: dict[str, str]) -> int:
         os.write(2, f"flower: {path}: {error.strerror}\n".encode())
     finally:
         os._exit(127)
+
+
+def hand_over(content: bytes, reader: int, writer: int) -> None:
+    """Write into a pipe that the CLI reads when it comes up: longer than until then it can't be full."""
+    os.close(reader)
+    # A CLI that could not be started reads nothing.
+    with contextlib.suppress(BrokenPipeError), os.fdopen(writer, "wb") as file:
+        file.write(content)
 
 
 def wake_on_signals() -> int:
