@@ -1,8 +1,9 @@
 """Files that survive: replaced whole or not at all, merged under a lock, never lost because they can't be read."""
 
 import contextlib
-import itertools
 import os
+import re
+import secrets
 import threading
 import time
 from collections.abc import Iterator
@@ -13,18 +14,24 @@ try:
 except ImportError:  # Windows: one process a folder is then up to the person
     fcntl = None  # type: ignore[assignment]
 
-_numbers = itertools.count()
+# A write is over in less; what is older was left by a process that was killed in it.
+LEFT_SECONDS = 3600
+_TEMPORARY = re.compile(r".+\.[0-9]+-[0-9a-f]{12}\.tmp")
+
 _held = threading.local()
+_swept: set[Path] = set()
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace ``path`` by ``content``: after a crash at any point there is the old file or the new one.
 
-    The file is private to the user (0600). Raises `OSError`.
+    The file is private to the user (0600). What killed writers left in its folder an hour ago or longer goes with
+    this process's first write there. Raises `OSError`.
     """
-    # Another thread, or a signal's handler in the middle of this write, may write the same file.
-    temporary = path.with_name(f"{path.name}.{os.getpid()}-{next(_numbers)}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    _sweep(path.parent)
+    # Another thread or machine, or a signal's handler in the middle of this write, may write the same file.
+    temporary = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(6)}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
@@ -87,6 +94,18 @@ def private_folder(path: Path) -> Path:
         with contextlib.suppress(FileExistsError):
             each.mkdir(mode=0o700)
     return path
+
+
+def _sweep(folder: Path) -> None:
+    if folder in _swept:
+        return
+    _swept.add(folder)
+    oldest = time.time() - LEFT_SECONDS
+    # Another process may be sweeping as well.
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            if _TEMPORARY.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < oldest:
+                os.unlink(entry)
 
 
 def _sync_folder(folder: Path) -> None:
