@@ -40,8 +40,14 @@ class Flow:
 
         if step != WORK:
             return 0
-        # A row of the judge's ends a round, whatever it says.
-        return 1 + sum(each.step.startswith(f"{WORK}·判定#") for each in self.runtime.results)
+        return 1 + self._judged()
+
+    @property
+    def judging(self) -> bool:
+        """Whether the work waits for who judges it, and not they for the work."""
+        from flower.workflow.goal import ROUND_KEY
+
+        return bool(self.workflow.context.get(ROUND_KEY, 0) > self._judged())
 
     def checks(self) -> int:
         """How many checks the goal has by now."""
@@ -50,6 +56,12 @@ class Flow:
 
         goal = self.workflow.context.get(GOAL_KEY)
         return len(goal.checks) if isinstance(goal, Goal) else self.prepared.checks
+
+    def _judged(self) -> int:
+        from flower.workflow.starter import WORK
+
+        # A row of the judge's ends a round, whatever it says.
+        return sum(each.step.startswith(f"{WORK}·判定#") for each in self.runtime.results)
 
 
 def opened(place: Place, request: StartRun, unheard: Sequence[str], *, probe: Ask | None) -> Flow:

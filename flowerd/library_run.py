@@ -179,7 +179,10 @@ class LibraryRun:
         return (*self._unheard, *([self._request.ask] if self._request.ask else []))
 
     def _tell(self, event: Event) -> None:
-        self._send(drafted(event))
+        draft = drafted(event)
+        if self._ready.judging:
+            draft = replace(draft, payload={**draft.payload, "judge": True})
+        self._send(draft)
         if event.kind == "step":
             self._step = event.text
         if event.kind in _TURNING_POINTS:

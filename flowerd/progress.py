@@ -11,7 +11,9 @@ from flowerd.wire import Draft
 
 def advanced(record: Record, draft: Draft) -> Record:
     """``record`` after the event."""
-    changes = _changes(record, draft.kind, draft.text, draft.payload)
+    # Who judges has a session of their own: that of the work is what a folder goes on with.
+    beside = bool(draft.payload.get("judge"))
+    changes = {} if beside else _changes(record, draft.kind, draft.text, draft.payload)
     return msgspec.structs.replace(record, **changes) if changes else record
 
 

@@ -73,7 +73,7 @@ async def test_a_question_outlives_the_daemon_and_a_number_picks_its_option(
         client = await _start(talk, place, model, "做一个服务", options)
         first = await _until_asked(client)
         await daemons[0].close("killed-by-signal")
-        await client.until_closed()
+        await client.until_closed(timeout=30)
         assert client.status is not None and client.status.question is None
 
         daemons.append(Daemon(settings))
@@ -131,6 +131,12 @@ async def test_words_are_judged_by_and_a_side_question_leaves_no_trace_in_the_ru
     assert len(asked) == 1 and "[remark] also in colour" in told(asked[0])
     assert "## 运行中补充\nalso in colour" in (notes / "需求.md").read_text()
     assert (1, 2) in stood and stood[-1] == (2, 2)
+    judges = {
+        event.payload["session_id"]
+        for event in client.events
+        if event.kind == "result" and event.payload.get("judge")
+    }
+    assert len(judges) == 3 and client.status.session_id not in judges
     assert client.status.error == "2 轮做完,判定还是没有通过:not seen"
     steps = [row["step"] for row in rows(Path(place.run_dir))]
     assert steps.count("干活·判定#1") == steps.count("干活·判定#2") == 1 and "旁路问答" not in steps

@@ -173,6 +173,8 @@ def test_a_log_file_is_private_and_stays_so_when_it_rolls_over(tmp_path: Path) -
             Draft("result", "success", payload={"session_id": None, "window": 10}),
             {"session_id": None, "window": 10},
         ),
+        (Draft("text", "x", payload={"context": 9, "judge": True}), {"context": 0}),
+        (Draft("system", "init", payload={"session_id": "s", "judge": True}), {"session_id": None}),
         (Draft("of-tomorrow", "x", payload={"index": 9}), {"index": 0}),
     ],
 )
