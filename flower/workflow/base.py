@@ -178,7 +178,7 @@ class _StepRun:
                     False,
                 )
             else:
-                session, inherited = self._session()
+                session, inherited = self._session_again(result)
                 label, prompt = f"{step.name}#retry{attempt}", step.render(ctx, resuming=inherited)
                 fork = step.fork and session is not None
         self._keep(result)
@@ -200,6 +200,12 @@ class _StepRun:
                 f"步骤 '{step.name}' 要求 resume_from='{step.resume_from}',但那一步没有产生 session"
             )
         return session, False
+
+    def _session_again(self, result: StepResult) -> tuple[str | None, bool]:
+        """`_session` for a retry: what was rejected is left alone with all that led to it, what only failed is not."""
+        if result.error == REJECTED and self.step.resume_from is None:
+            return None, False
+        return self._session()
 
     def _left_behind(self, session: str | None) -> Handoff | None:
         """What the step's session left to a successor that never began, as the file says by now."""

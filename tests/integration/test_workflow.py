@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from flower import Event, Runtime, Step, StepAbort, StepResult, Workflow
 from flower.core.lineage import Lineage
 from flower.rehearsal import Rehearsal, Scene, Script, Turn
 from flower.workflow.base import Ctx
-from tests.support.runs import environment, handy, lineage, play, rows, told
+from tests.support.runs import bash, environment, handy, lineage, play, rows, told
 
 TALK = play(Turn(text="done"), again=True)
 
@@ -80,6 +81,44 @@ async def test_without_words_a_retry_starts_from_scratch(place: Place) -> None:
     written = rows(place.run_dir)
     assert [row["step"] for row in written] == ["干活", "干活#retry1"]
     assert written[0]["session_id"] != written[1]["session_id"]
+
+
+async def test_a_rejected_retry_carries_nothing_of_the_session_that_was_continued_either(
+    place: Place,
+) -> None:
+    verdicts = iter([False, True])
+    await place.run(Step("干活", handy(), "the whole request", resume_prompt="go on"))
+    continued = lineage(place.run_dir)["steps"]["干活"]
+
+    again = Step(
+        "干活",
+        handy(),
+        "the whole request",
+        resume_prompt="go on",
+        retries=1,
+        gate=lambda *_: next(verdicts),
+    )
+    await place.run(again)
+
+    rejected, retry = rows(place.run_dir)[1:]
+    assert (rejected["session_id"], rejected["error"]) == (continued, "rejected")
+    assert (retry["step"], retry["ok"]) == ("干活#retry1", True) and retry["session_id"] != continued
+    last = told(place.model.requests[-1])
+    assert "the whole request" in last and "go on" not in last
+    assert lineage(place.run_dir)["steps"]["干活"] == retry["session_id"]
+
+
+async def test_a_retry_of_what_only_failed_goes_on_in_the_session_that_was_continued(tmp_path: Path) -> None:
+    script = play(Turn(text="done"), Turn(calls=[bash("echo one")], times=2), Turn(text="done too"))
+    with Rehearsal(script) as model:
+        place = Place(tmp_path, model)
+        await place.run(Step("干活", handy(), "the whole request", resume_prompt="go on"))
+        hurried = replace(handy(), max_turns=1)
+        await place.run(Step("干活", hurried, "the whole request", resume_prompt="go on", retries=1))
+
+    first, failed, retry = rows(place.run_dir)
+    assert (failed["ok"], retry["step"]) == (False, "干活#retry1") and failed["error"] != "rejected"
+    assert first["session_id"] == failed["session_id"] == retry["session_id"]
 
 
 async def test_an_abort_in_a_gate_takes_no_further_try(place: Place) -> None:
