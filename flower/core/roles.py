@@ -1,8 +1,13 @@
-"""The roles of the ready-made flow: what each may use, under which rules."""
+"""The roles of the ready-made flow: what each may use, under which rules.
+
+``language`` (zh or en) is that of the rules; None for what this process's ``FLOWER_LANG`` says.
+"""
 
 import logging
+import os
 from typing import TYPE_CHECKING, Any
 
+from flower.core import rules
 from flower.core.agent import AgentSpec, CompactPolicy, PermissionMode
 from flower.core.guards import isolated
 from flower.core.human_tools import ASK_TOOL, INBOX_TOOL
@@ -13,6 +18,7 @@ from flower.core.rules import (
     ORACLE_RULES,
     WORKER_RULES,
 )
+from flower.core.words import Words, language_of
 
 if TYPE_CHECKING:
     from claude_agent_sdk import AgentDefinition
@@ -59,6 +65,7 @@ def coordinator(
     compact: CompactPolicy | None = None,
     hooks: dict[str, list[Any]] | None = None,
     env: dict[str, str] | None = None,
+    language: str | None = None,
 ) -> AgentSpec:
     """A role that looks and dispatches, and has no hands.
 
@@ -73,7 +80,7 @@ def coordinator(
     web = {tool for agent in workers.values() for tool in agent.tools or ()} & set(WEB_TOOLS)
     return AgentSpec(
         name=name,
-        instructions=_rules(COORDINATOR_RULES, instructions),
+        instructions=_rules(rules.COORDINATOR, instructions, language),
         # A worker's call of a tool that its session doesn't hold would wait for an approval that nobody can give.
         allowed_tools=[*tools, *(tool for tool in WEB_TOOLS if tool in web)],
         model=model,
@@ -103,6 +110,7 @@ def worker(
     skills: list[str] | None = None,
     discipline: bool = True,
     isolate: bool = False,
+    language: str | None = None,
 ) -> "AgentDefinition":
     """Someone who does the work: an agent that a coordinator can dispatch.
 
@@ -113,7 +121,7 @@ def worker(
 
     agent = AgentDefinition(
         description=description,
-        prompt=f"{prompt}\n\n{WORKER_RULES}" if discipline else prompt,
+        prompt=f"{prompt}\n\n{_spoken(rules.WORKER, language)}" if discipline else prompt,
         tools=list(WORKER_TOOLS if tools is None else tools),
         model=model,
         effort=effort,
@@ -134,6 +142,7 @@ def clarify(
     effort: str | None = None,
     max_turns: int | None = None,
     max_budget_usd: float | None = None,
+    language: str | None = None,
 ) -> AgentSpec:
     """A role that asks the person until the request is clear, and writes down what was settled. It has no hands.
 
@@ -143,7 +152,7 @@ def clarify(
         logger.warning("%s may take %d turns: it can't ask as often as it needs to", name, max_turns)
     return AgentSpec(
         name=name,
-        instructions=_rules(CLARIFIER_RULES, instructions),
+        instructions=_rules(rules.CLARIFIER, instructions, language),
         allowed_tools=[ASK_TOOL, *([*LOOKING_TOOLS, *WEB_TOOLS] if can_read else [])],
         model=model,
         effort=effort,
@@ -164,11 +173,12 @@ def judge(
     effort: str | None = None,
     max_turns: int | None = None,
     max_budget_usd: float | None = None,
+    language: str | None = None,
 ) -> AgentSpec:
     """A role that looks at what others made, and believes nothing else. ``can_run``: it may run commands."""
     return AgentSpec(
         name=name,
-        instructions=_rules(JUDGE_RULES, instructions),
+        instructions=_rules(rules.JUDGE, instructions, language),
         allowed_tools=[ASK_TOOL, *LOOKING_TOOLS, *(["Bash"] if can_run else [])],
         model=model,
         effort=effort,
@@ -187,11 +197,12 @@ def oracle(
     effort: str | None = None,
     max_turns: int | None = 12,
     max_budget_usd: float | None = 0.5,
+    language: str | None = None,
 ) -> AgentSpec:
     """A role that answers questions about a run beside it, and only reads."""
     return AgentSpec(
         name=name,
-        instructions=_rules(ORACLE_RULES, instructions),
+        instructions=_rules(rules.ORACLE, instructions, language),
         allowed_tools=list(LOOKING_TOOLS),
         model=model,
         effort=effort,
@@ -200,5 +211,9 @@ def oracle(
     )
 
 
-def _rules(rules: str, instructions: str) -> str:
-    return f"{rules}\n{instructions}".strip()
+def _rules(rules: Words, instructions: str, language: str | None) -> str:
+    return f"{_spoken(rules, language)}\n{instructions}".strip()
+
+
+def _spoken(words: Words, language: str | None) -> str:
+    return words.spoken(language or language_of(os.environ))

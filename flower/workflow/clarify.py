@@ -1,5 +1,6 @@
 """The step that asks: it goes on until the request is clear, and freezes what was settled into ``需求.md``."""
 
+import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,23 +10,44 @@ from flower.core.human import HumanChannel
 from flower.core.human_log import Entry
 from flower.core.result import StepResult
 from flower.core.roles import clarify
+from flower.core.words import Words, language_of
 from flower.workflow.base import Ctx, Prompt, Step
 from flower.workflow.frozen import freeze
 
 BRIEF_KEY = "_brief"
 MISSING_KEY = "_brief_missing"
 
-CLARIFY_RESUME = """\
+GO_ON_ASKING = Words(
+    """\
 接着刚才那次没问完的需求确认继续 —— 不是重新开始。诉求、问过的、答过的都在你的上下文里。
-答过的就是定了的,别再问一遍;还没弄清的接着问。都清楚了,就给出那份四段的确认书。"""
+答过的就是定了的,别再问一遍;还没弄清的接着问。都清楚了,就给出那份四段的确认书。""",
+    """\
+Go on with the clarification that was cut off; this is no new start. The request, what was asked and what was
+answered are all in your context. What was answered is settled, don't ask it again; ask on about what isn't
+clear yet. When all is clear, give the brief in its four sections.""",
+)
+CLARIFY_RESUME = GO_ON_ASKING.zh
 
-_SETTLED = """\
+_SETTLED = Words(
+    """\
 (中断之前已经有结果的问题都在这里,你的上下文里可能缺最后一个。这些也别再问一遍。)
-{answers}"""
+{answers}""",
+    """\
+(These questions were settled before the break; the last of them may be missing from your context. Don't ask
+them again either.)
+{answers}""",
+)
+_QUESTION = Words("- 问:{question}\n  答:{answer}", "- Q: {question}\n  A: {answer}")
+_NO_ANSWER = Words("(没有得到回答,自己判断)", "(no answer: use your own judgement)")
 
-_INCOMPLETE = """\
+_INCOMPLETE = Words(
+    """\
 确认书里这几段是空的:{missing}。接着补完 —— 不是重新开始,答过的别再问一遍。
-最后一条回复把四段完整地再写一遍,用「## 」标题,不要放进代码块。"""
+最后一条回复把四段完整地再写一遍,用「## 」标题,不要放进代码块。""",
+    """\
+These sections of the brief are empty: {missing}. Complete it; this is no new start, don't ask again what was
+answered. Your last reply holds all four sections in full, with "## " headings, not in a code block.""",
+)
 
 
 def clarify_step(
@@ -39,6 +61,7 @@ def clarify_step(
     always_ask: bool = False,
     on_fail: Literal["stop", "skip", "continue"] = "stop",
     retries: int = 0,
+    language: str | None = None,
     **spec_kw: Any,
 ) -> Step:
     """A step that makes of the request in ``prompt`` a brief in ``brief_path``.
@@ -47,26 +70,28 @@ def clarify_step(
     ``ctx["_brief"]`` is the `Brief` and ``ctx[name]`` its text. A brief that lacks sections isn't written:
     ``ctx["_brief_missing"]`` names them, and the session is told so as long as there are ``retries``. Killed
     and continued, it goes on asking where it stood. ``spec`` replaces the role, else ``spec_kw`` goes to
-    `clarify`.
+    `clarify`. ``language`` (zh or en; None: by ``FLOWER_LANG``) is that of the words to the agent.
     """
-    clarifying = _Clarifying(channel, Path(brief_path), name, always_ask)
+    spoken = language or language_of(os.environ)
+    clarifying = _Clarifying(channel, Path(brief_path), name, always_ask, spoken)
     return Step(
         name,
-        spec or clarify(name, channel, instructions=instructions, **spec_kw),
+        spec or clarify(name, channel, instructions=instructions, language=spoken, **spec_kw),
         prompt,
         retries=retries,
         gate=clarifying.settled,
         on_fail=on_fail,
         when=clarifying.needed,
         on_reject=clarifying.incomplete,
-        resume_prompt=CLARIFY_RESUME,
+        resume_prompt=GO_ON_ASKING.spoken(spoken),
         reduce=clarifying.block,
     )
 
 
 class _Clarifying:
-    def __init__(self, channel: HumanChannel, path: Path, name: str, always: bool) -> None:
+    def __init__(self, channel: HumanChannel, path: Path, name: str, always: bool, language: str) -> None:
         self._channel = channel
+        self._language = language
         self._path = path
         self._name = name
         self._always = always
@@ -96,7 +121,7 @@ class _Clarifying:
 
     def incomplete(self, result: StepResult, ctx: Ctx) -> str:
         """What to tell a session whose brief lacks sections."""
-        return _INCOMPLETE.format(missing="、".join(ctx.get(MISSING_KEY, [])))
+        return _INCOMPLETE.spoken(self._language).format(missing="、".join(ctx.get(MISSING_KEY, [])))
 
     def block(self, result: StepResult) -> str:
         return self._brief.prompt_block()
@@ -113,9 +138,10 @@ class _Clarifying:
         entries = self._channel.settled_before()
         if entries:
             # An answer is on disk before the agent has it: killed in between, only the log knows it.
-            ctx["_runtime"].keep(_SETTLED.format(answers="\n".join(map(_told, entries))))
+            answers = "\n".join(_told(entry, self._language) for entry in entries)
+            ctx["_runtime"].keep(_SETTLED.spoken(self._language).format(answers=answers))
 
 
-def _told(entry: Entry) -> str:
-    outcome = entry.answer if entry.state == "answered" else "(没有得到回答,自己判断)"
-    return f"- 问:{entry.question}\n  答:{outcome}"
+def _told(entry: Entry, language: str) -> str:
+    answer = entry.answer if entry.state == "answered" else _NO_ANSWER.spoken(language)
+    return _QUESTION.spoken(language).format(question=entry.question, answer=answer)

@@ -4,6 +4,7 @@ The judge is no step. Each round the gate sends a new one, which knows the goal 
 who has watched the trouble finds excuses for it. What it says at the very end counts, and nothing else.
 """
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,14 +14,20 @@ from flower.core.documents import Goal, Verdict
 from flower.core.human import HumanChannel
 from flower.core.result import StepResult
 from flower.core.roles import judge
+from flower.core.words import Words, language_of
 from flower.workflow.base import Ctx, Step
 from flower.workflow.judging import ROUND_KEY, VERDICT_KEY, Judging
 from flower.workflow.setting import GOAL_KEY, SETTER, is_outdated, pour, setting_prompt
 
 __all__ = ["GOAL_KEY", "ROUND_KEY", "VERDICT_KEY", "goal_step", "with_goal"]
 
-_INCOMPLETE = """\
-还缺:{missing}。接着补完,最后一条回复把「# 目标」和「# 判定清单」两段完整地再写一遍,不要放进代码块。"""
+_INCOMPLETE = Words(
+    """\
+还缺:{missing}。接着补完,最后一条回复把「# 目标」和「# 判定清单」两段完整地再写一遍,不要放进代码块。""",
+    """\
+Still missing: {missing}. Complete it: your last reply holds both sections in full, "# 目标" and "# 判定清单", not in a
+code block.""",
+)
 
 
 def goal_step(
@@ -34,6 +41,7 @@ def goal_step(
     always_set: bool = False,
     on_fail: Literal["stop", "skip", "continue"] = "stop",
     retries: int = 0,
+    language: str | None = None,
     **spec_kw: Any,
 ) -> Step:
     """A step that makes of the brief in ``ctx[brief_key]`` a goal and its checks in ``goal_path``.
@@ -42,17 +50,18 @@ def goal_step(
     in this run, or the person has added to it (the channel's ``amend_path``) since: then that goal is shown to who
     sets it anew. Either way ``ctx["_goal"]`` is the `Goal` and ``ctx[name]``
     its text. Checks that can't be verified here are told to the person at once, and stop nothing. ``spec``
-    replaces the role, else ``spec_kw`` (``can_run`` too) goes to `judge`.
+    replaces the role, else ``spec_kw`` (``can_run`` too) goes to `judge`. ``language`` as in `clarify_step`.
     """
-    setting = _Setting(channel, Path(goal_path), name, always_set, brief_key)
-    rules = f"{SETTER}\n{instructions}".strip()
+    spoken = language or language_of(os.environ)
+    setting = _Setting(channel, Path(goal_path), name, always_set, brief_key, spoken)
+    rules = f"{SETTER.spoken(spoken)}\n{instructions}".strip()
 
     def prompt(ctx: Ctx) -> str:
-        return setting_prompt(ctx.get(brief_key), setting.standing())
+        return setting_prompt(ctx.get(brief_key), setting.standing(), spoken)
 
     return Step(
         name,
-        spec or judge(name, channel, instructions=rules, **spec_kw),
+        spec or judge(name, channel, instructions=rules, language=spoken, **spec_kw),
         prompt,
         retries=retries,
         gate=setting.settled,
@@ -73,6 +82,7 @@ def with_goal(
     instructions: str = "",
     can_run: bool = False,
     name: str | None = None,
+    language: str | None = None,
     **spec_kw: Any,
 ) -> Step:
     """The step, done over in its session until a judge sees that the goal is achieved, ``rounds`` times at most.
@@ -81,8 +91,9 @@ def with_goal(
     called ``<name>#<round>`` (``name`` is ``<step>·判定`` by default). What the person added to the brief
     meanwhile joins the checks first. An unclear verdict never passes. When the goal is out of reach, the person is
     asked; with nobody there the step ends, whatever rounds are left. ``spec`` replaces the judge's role, else
-    ``instructions``, ``can_run`` and ``spec_kw`` go to `judge`.
+    ``instructions``, ``can_run`` and ``spec_kw`` go to `judge`. ``language`` as in `clarify_step`.
     """
+    spoken = language or language_of(os.environ)
     judging = Judging(
         channel,
         Path(goal_path),
@@ -91,15 +102,19 @@ def with_goal(
         spec,
         instructions,
         {**spec_kw, "can_run": can_run},
+        spoken,
     )
     return replace(
-        step, retries=max(0, rounds - 1), gate=judging.passes, on_reject=lambda _, ctx: _feedback(ctx)
+        step, retries=max(0, rounds - 1), gate=judging.passes, on_reject=lambda _, ctx: _feedback(ctx, spoken)
     )
 
 
 class _Setting:
-    def __init__(self, channel: HumanChannel, path: Path, name: str, always: bool, brief_key: str) -> None:
+    def __init__(
+        self, channel: HumanChannel, path: Path, name: str, always: bool, brief_key: str, language: str
+    ) -> None:
         self._channel = channel
+        self._language = language
         self._path = path
         self._name = name
         self._always = always
@@ -133,12 +148,12 @@ class _Setting:
         return True
 
     def incomplete(self, result: StepResult, ctx: Ctx) -> str:
-        return _INCOMPLETE.format(missing="、".join(self._goal.missing()))
+        return _INCOMPLETE.spoken(self._language).format(missing="、".join(self._goal.missing()))
 
     def block(self, result: StepResult) -> str:
         return self._goal.prompt_block()
 
 
-def _feedback(ctx: Ctx) -> str:
+def _feedback(ctx: Ctx, language: str) -> str:
     verdict = ctx.get(VERDICT_KEY)
-    return verdict.feedback() if isinstance(verdict, Verdict) else ""
+    return verdict.feedback(language) if isinstance(verdict, Verdict) else ""

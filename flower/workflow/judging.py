@@ -17,9 +17,13 @@ from flower.workflow.setting import GOAL_KEY, SETTER, is_outdated, keep, pour, s
 VERDICT_KEY = "_verdict"
 ROUND_KEY = "_goal_rounds"
 
-RULER = "你这一次的任务:判定。说出结论、理由和未通过的条目。"
+RULER = Words(
+    "你这一次的任务:判定。说出结论、理由和未通过的条目。",
+    "Your task this time: judge. Give the conclusion, the reason, and the checks that didn't hold.",
+)
 
-_PROMPT = """\
+_PROMPT = Words(
+    """\
 活交上来了,你去看。这是它的目标和清单:
 
 {goal}
@@ -42,12 +46,44 @@ _PROMPT = """\
 (看了什么,看到了什么)
 
 # 未通过
-- (没过的条目,一条一行;没有就写「无」)"""
+- (没过的条目,一条一行;没有就写「无」)""",
+    """\
+The work is handed in: go and look. This is its goal, and the list:
 
-_ADDED = """
+{goal}
+{added}
+- One check after another. A check that you haven't seen evidence for has not passed.
+- What follows "(已修改)" in the goal is what the person said later; where it contradicts the list, it holds.
+- There are three conclusions only, and they are written in these words:
+  达成 (achieved): you saw each check hold.
+  未达成 (not yet): some didn't, and another round of work can make up for it.
+  无法达成 (out of reach): some didn't, and another round would change nothing. What can't be verified in this
+    environment, or can't be seen with the tools you hold, is of this kind, and never achieved.
+- Say only what is missing and what you saw, not how to mend it.
+
+Your last reply holds these three sections only. Copy the headings as they are (结论: the conclusion; 理由: the
+reason; 未通过: what didn't hold), and use no code block:
+
+# 结论
+(达成, 未达成 or 无法达成: one of the three, nothing else)
+
+# 理由
+(what you looked at, what you saw)
+
+# 未通过
+- (the checks that didn't hold, one a line; 无 if there are none)""",
+)
+
+_ADDED = Words(
+    """
 人后来还说了这些,清单里还没有,一样要看:
 {words}
-"""
+""",
+    """
+The person said this later, and the list doesn't have it yet; look at it just the same:
+{words}
+""",
+)
 
 _ACCEPT = Words("接受这个结果,就这样往下走", "accept this result and go on")
 _CHANGE = Words("修改目标", "change the goal")
@@ -58,6 +94,18 @@ _WHAT_NOW = Words(
 _NEW_GOAL = Words("目标改成什么? 说清楚怎样算做完。", "What is the goal now? Say when it counts as done.")
 _NOBODY = Words(
     "目标被判为无法达成,无人应答:{reason}", "the goal was judged out of reach, nobody answered: {reason}"
+)
+_SAID_SINCE = Words(
+    "人刚才又说了,也要做到:\n{words}\n\n{reason}",
+    "The person has said more since, to be done too:\n{words}\n\n{reason}",
+)
+_WRONG = Words(
+    "上一轮判成了无法达成,人说判断有误:{words}\n\n当时的理由:{reason}",
+    "The last round was judged out of reach, and the person says that was wrong: {words}\n\nThe reason then: {reason}",
+)
+_CHANGED = Words(
+    "目标由人改了,按新的做:{words}\n\n改之前的理由:{reason}",
+    "The person has changed the goal, work by the new one: {words}\n\nThe reason before that: {reason}",
 )
 _NO_RUNTIME = "拿不到 Runtime,无法判定目标"
 _NO_JUDGE = Words("判定没有做成:{error}", "the judgement failed: {error}")
@@ -101,13 +149,17 @@ class Judging:
         spec: AgentSpec | None,
         instructions: str,
         options: dict[str, Any],
+        language: str,
     ) -> None:
         self._channel = channel
+        self._language = language
         self._goal_path = goal_path
         self._label = label
         self._setting_label = f"{step}·定目标"
-        self._spec = spec or judge(label, channel, instructions=f"{RULER}\n{instructions}".strip(), **options)
-        self._setter = judge(self._setting_label, channel, instructions=SETTER, **options)
+        options = {**options, "language": language}
+        ruler, setter = RULER.spoken(language), SETTER.spoken(language)
+        self._spec = spec or judge(label, channel, instructions=f"{ruler}\n{instructions}".strip(), **options)
+        self._setter = judge(self._setting_label, channel, instructions=setter, **options)
 
     async def passes(self, result: StepResult, ctx: Ctx) -> bool:
         """The gate. Raises `StepAbort` when the goal is out of reach and nobody says what then."""
@@ -121,7 +173,7 @@ class Judging:
         if late:
             # Said while it was being judged: neither the list nor whoever does the work has heard of it.
             verdict.state = NOT_YET
-            verdict.reason = f"人刚才又说了,也要做到:\n{_words(late)}\n\n{verdict.reason}".strip()
+            verdict.reason = self._reason(_SAID_SINCE, _words(late), verdict.reason)
             return False
         if verdict.unreachable:
             return await self._decided(ctx, goal, verdict)
@@ -134,7 +186,7 @@ class Judging:
             return goal, []
         tell_words(ctx, _AGAIN)
         brief = Brief.load(self._channel.amend_path or "") or Brief()
-        words = setting_prompt(brief.prompt_block(), goal)
+        words = setting_prompt(brief.prompt_block(), goal, self._language)
         anew = Goal.last_in(await self._sent(ctx, self._setter, words, self._setting_label))
         if not anew.complete():
             return goal, brief.additions
@@ -153,8 +205,8 @@ class Judging:
         return known if isinstance(known, Goal) else Goal()
 
     async def _ruling(self, ctx: Ctx, goal: Goal, unlisted: list[Addition]) -> Verdict:
-        added = _ADDED.format(words=_words(unlisted)) if unlisted else ""
-        prompt = _PROMPT.format(goal=goal.prompt_block(), added=added)
+        added = _ADDED.spoken(self._language).format(words=_words(unlisted)) if unlisted else ""
+        prompt = _PROMPT.spoken(self._language).format(goal=goal.prompt_block(), added=added)
         return Verdict.last_in(await self._sent(ctx, self._spec, prompt, self._label))
 
     async def _sent(self, ctx: Ctx, spec: AgentSpec, prompt: str, label: str) -> str:
@@ -189,7 +241,7 @@ class Judging:
             await self._change(ctx, goal, verdict)
             return False
         words = options[2] if answer.choice == 2 else answer.answer
-        verdict.reason = f"上一轮判成了无法达成,人说判断有误:{words}\n\n当时的理由:{verdict.reason}"
+        verdict.reason = self._reason(_WRONG, words, verdict.reason)
         return False
 
     async def _change(self, ctx: Ctx, goal: Goal, verdict: Verdict) -> None:
@@ -200,7 +252,11 @@ class Judging:
         # Into the brief first: the goal is then the newer file, and a list made anew later knows of it.
         self._channel.amend(answer.answer)
         keep(goal.amend(answer.answer), self._goal_path, ctx)
-        verdict.reason = f"目标由人改了,按新的做:{answer.answer}\n\n改之前的理由:{verdict.reason}"
+        verdict.reason = self._reason(_CHANGED, answer.answer, verdict.reason)
+
+    def _reason(self, says: Words, words: str, before: str) -> str:
+        """What a person's words make of a verdict's reason."""
+        return says.spoken(self._language).format(words=words, reason=before).strip()
 
     def _additions(self) -> list[Addition]:
         path = self._channel.amend_path

@@ -10,11 +10,14 @@ from flower.workflow.frozen import freeze, language_in, tell
 
 GOAL_KEY = "_goal"
 
-SETTER = "你这一次的任务:把需求变成一份判定清单。"
+SETTER = Words(
+    "你这一次的任务:把需求变成一份判定清单。", "Your task this time: make a list of checks of the request."
+)
 
-_NO_BRIEF = "(没有确认书)"
+_NO_BRIEF = Words("(没有确认书)", "(there is no brief)")
 
-_PROMPT = """\
+_PROMPT = Words(
+    """\
 下面是需求确认书。把它变成一份判定清单:以后每一轮活干完,会有一个没参与的人拿着它逐条去看。
 
 {brief}
@@ -34,13 +37,50 @@ _PROMPT = """\
 (一两句话)
 
 # 判定清单
-- (一条一行)"""
+- (一条一行)""",
+    """\
+Here is the brief. Make a list of checks of it: after each round of work somebody who had no part in it will take
+this list and go and look, one check after another.
 
-_CURRENT = """
+{brief}
+{current}
+Look at the environment before you write: what is in the workspace, which tools this machine has, and what can't
+run here at all.
+
+- Each check can be made on the spot: "run what, see what", "open which file, what is in it". One check a line.
+- Who judges holds the same tools as you: what you don't have, he doesn't either. If you can't run commands, write
+  which product to open and what is in it.
+- As many checks as there are ways to fail. Three to five will do for a small thing that only has to install and
+  run; don't pad.
+- Boundaries (what is not to be done) and the way it was done are no checks. Nor is anything in the workbench
+  .flower/ or in runs/.
+- What the person added later counts too; where it contradicts what stood before, the later words hold.
+- What can't be verified in this environment is written down all the same, with [此环境无法验证:reason] at the end
+  of its line. Copy that mark as it is.
+
+Your last reply holds these two sections only (目标: the goal; 判定清单: the list of checks). Copy the headings as they
+are, and use no code block:
+
+# 目标
+(one or two sentences)
+
+# 判定清单
+- (one check a line)""",
+)
+
+_CURRENT = Words(
+    """
 需求有了变化,所以要重推。现在的清单是这份,可能有人亲手改过,仍然成立的条目照留:
 
 {goal}
-"""
+""",
+    """
+The request has changed, so the list is made anew. This is the present one; a person may have edited it. Keep the
+checks that still hold:
+
+{goal}
+""",
+)
 
 _UNVERIFIABLE = Words(
     "目标里有 {count}/{total} 条在这个环境里验不了 —— 判定时它们必然过不去,会停下来问你。\n"
@@ -50,10 +90,10 @@ _UNVERIFIABLE = Words(
 )
 
 
-def setting_prompt(brief: str | None, current: Goal | None) -> str:
+def setting_prompt(brief: str | None, current: Goal | None, language: str) -> str:
     """What the one who sets the goal is told; ``current`` is the goal that is to be set anew."""
-    again = "" if current is None else _CURRENT.format(goal=current.prompt_block())
-    return _PROMPT.format(brief=brief or _NO_BRIEF, current=again)
+    again = "" if current is None else _CURRENT.spoken(language).format(goal=current.prompt_block())
+    return _PROMPT.spoken(language).format(brief=brief or _NO_BRIEF.spoken(language), current=again)
 
 
 def is_outdated(goal_path: Path, brief_path: Path | None) -> bool:

@@ -17,7 +17,7 @@ from flower.core.runtime import OnEvent, Runtime
 from flower.core.words import Words, language_of
 from flower.core.workbench import Workbench
 from flower.workflow.base import Ctx, OnStep, Step, Workflow
-from flower.workflow.clarify import CLARIFY_RESUME, clarify_step
+from flower.workflow.clarify import GO_ON_ASKING, clarify_step
 from flower.workflow.crew import CODER_PROMPT, lead_of
 from flower.workflow.goal import GOAL_KEY, goal_step, with_goal
 from flower.workflow.waking import BRIEF_NAME, GOAL_NAME, archive, wake_state, workbench_of
@@ -28,20 +28,38 @@ CLARIFY = "确认需求"
 SET_GOAL = "设定目标"
 WORK = "干活"
 
-_DO = "照这份需求做:\n\n{brief}"
-_JUDGED_BY = "做完后会有人拿这份清单逐条去看:\n\n{goal}"
+_DO = Words("照这份需求做:\n\n{brief}", "Do what this brief says:\n\n{brief}")
+_JUDGED_BY = Words(
+    "做完后会有人拿这份清单逐条去看:\n\n{goal}",
+    "When it is done, somebody will take this list and look, one check after another:\n\n{goal}",
+)
 
-GO_ON = """\
+_GO_ON = Words(
+    """\
 接着上次的活继续 —— 不是重新开始。需求、做到哪了、试过什么,你都已经知道。
 先看一眼现场(文件、git 状态)是不是和你记得的一样,再从断的地方接着做;已经做完的不要重做。
-如果全做完了,就说清楚结果在哪、怎么用。"""
+如果全做完了,就说清楚结果在哪、怎么用。""",
+    """\
+Go on with the work from last time; this is no new start. You know the request, how far it got and what was tried.
+First see whether things (files, git status) are as you remember them, then go on from where it broke off; don't do
+again what is done. If all of it is done, say where the result is and how to use it.""",
+)
 
-_GOAL_ANEW = "判定清单连同这些话重推过了,以这份为准:\n\n{goal}"
-_BRIEF_ANEW = "需求重新确认过,以这份为准:\n\n{brief}"
+_GOAL_ANEW = Words(
+    "判定清单连同这些话重推过了,以这份为准:\n\n{goal}",
+    "The list of checks was made anew with these words; this one holds:\n\n{goal}",
+)
+_BRIEF_ANEW = Words(
+    "需求重新确认过,以这份为准:\n\n{brief}",
+    "The request was clarified anew; this brief holds:\n\n{brief}",
+)
 
 # A folder that was worked in before there was a brief, woken without a word.
-_NO_REQUEST = """\
-这个目录里有一段做过的活,但没有需求确认书。先看现场(文件、git 记录),再问清楚接下来要做什么。"""
+_NO_REQUEST = Words(
+    "这个目录里有一段做过的活,但没有需求确认书。先看现场(文件、git 记录),再问清楚接下来要做什么。",
+    "Work was done in this folder before, but there is no brief. First see how things stand (files, git log), then ask"
+    " what is to be done next.",
+)
 
 NO_REQUEST = Words(
     "要给一句诉求,例如 flower '帮我做一个 X'",
@@ -102,11 +120,14 @@ def starter_flow(
         max_asks=max_asks,
         timeout_s=timeout_s,
     )
-    said = _Said(words, [*lineage.words, *([words] if words and words not in lineage.words else [])])
-    clarifying = clarify_step(channel, brief_path=brief_path, prompt=said.request, name=CLARIFY, retries=1)
+    unheard = [*lineage.words, *([words] if words and words not in lineage.words else [])]
+    said = _Said(words, unheard, spoken)
+    clarifying = clarify_step(
+        channel, brief_path=brief_path, prompt=said.request, name=CLARIFY, retries=1, language=spoken
+    )
     if said.all:
         clarifying = replace(clarifying, resume_prompt=said.go_on_asking)
-    lead = lead_of(channel, instructions, worker_prompt, isolate=isolate)
+    lead = lead_of(channel, instructions, worker_prompt, isolate=isolate, language=spoken)
     work = Step(WORK, lead, said.begin, resume_prompt=said.go_on)
     steps = [clarifying]
     if goal and not clarify_only:
@@ -118,8 +139,11 @@ def starter_flow(
             always_set=bool(words) and brief_path.exists(),
             retries=1,
             can_run=judge_can_run,
+            language=spoken,
         )
-        work = with_goal(work, channel, goal_path=goal_path, rounds=rounds, can_run=judge_can_run)
+        work = with_goal(
+            work, channel, goal_path=goal_path, rounds=rounds, can_run=judge_can_run, language=spoken
+        )
         steps.append(setting)
     if not clarify_only:
         steps.append(work)
@@ -154,30 +178,38 @@ class StarterFlow(Workflow):
 class _Said:
     """What the person said: ``now``, and ``all`` that no session has heard for certain yet."""
 
-    def __init__(self, now: str, all_of_it: list[str]) -> None:
+    def __init__(self, now: str, all_of_it: list[str], language: str) -> None:
         self.now = now
         self.all = all_of_it
+        self._language = language
 
     def request(self, ctx: Ctx) -> str:
         """What is asked about first."""
-        return "\n\n".join(self.all) or _NO_REQUEST
+        return "\n\n".join(self.all) or _NO_REQUEST.spoken(self._language)
 
     def go_on_asking(self, ctx: Ctx) -> str:
         """What a clarification that was cut off is told, with what came on top."""
-        return "\n\n".join([CLARIFY_RESUME, *self.all])
+        return "\n\n".join([GO_ON_ASKING.spoken(self._language), *self.all])
 
     def begin(self, ctx: Ctx) -> str:
         """What the work begins with: all of what was settled."""
-        return "\n\n".join([_DO.format(brief=ctx.get(CLARIFY, "")), *_goal_in(ctx, _JUDGED_BY)])
+        brief = _DO.spoken(self._language).format(brief=ctx.get(CLARIFY, ""))
+        return "\n\n".join([brief, *self._goal(ctx, _JUDGED_BY)])
 
     def go_on(self, ctx: Ctx) -> str:
         """What the work goes on with: it has the whole story, and is told only what is new."""
         anew = []
         if CLARIFY in ctx["_results"]:
-            anew.append(_BRIEF_ANEW.format(brief=ctx.get(CLARIFY, "")))
+            anew.append(_BRIEF_ANEW.spoken(self._language).format(brief=ctx.get(CLARIFY, "")))
         if SET_GOAL in ctx["_results"]:
-            anew += _goal_in(ctx, _GOAL_ANEW)
-        return "\n\n".join([*self.all, *anew, GO_ON])
+            anew += self._goal(ctx, _GOAL_ANEW)
+        return "\n\n".join([*self.all, *anew, _GO_ON.spoken(self._language)])
+
+    def _goal(self, ctx: Ctx, words: Words) -> list[str]:
+        goal = ctx.get(GOAL_KEY)
+        if not isinstance(goal, Goal) or not goal.complete():
+            return []
+        return [words.spoken(self._language).format(goal=goal.prompt_block())]
 
 
 class _Listener:
@@ -203,8 +235,3 @@ class _Listener:
                 self._said.all = []
         if self._on_event is not None:
             self._on_event(event)
-
-
-def _goal_in(ctx: Ctx, words: str) -> list[str]:
-    goal = ctx.get(GOAL_KEY)
-    return [words.format(goal=goal.prompt_block())] if isinstance(goal, Goal) and goal.complete() else []

@@ -13,6 +13,7 @@ from flower.core.documents.sections import (
     tails,
     without_fences,
 )
+from flower.core.words import Words
 
 State = Literal["achieved", "not_yet", "unreachable", ""]
 """Empty when the judge gave no clear answer."""
@@ -21,6 +22,13 @@ ACHIEVED: State = "achieved"
 NOT_YET: State = "not_yet"
 UNREACHABLE: State = "unreachable"
 UNCLEAR = "判定者没给出明确结论,按未达成处理"
+
+_CARRY_ON = Words(
+    "目标还没达成,接着做 —— 不是重新开始。",
+    "The goal isn't achieved yet: carry on, this is no new start.",
+)
+_REASON = Words("理由:\n{reason}", "Why:\n{reason}")
+_FAILED = Words("没通过的条目:\n{items}", "Checks that didn't hold:\n{items}")
 
 _SECTIONS: Sections = {
     "conclusion": ("结论", "判定结论", "判定"),
@@ -97,15 +105,16 @@ class Verdict:
         """Whether the work may pass: on "achieved" alone."""
         return self.achieved
 
-    def feedback(self) -> str:
+    def feedback(self, language: str = "zh") -> str:
         """What the worker is told: what is missing and why, never how to mend it. Empty when nothing is missing."""
         if self.ok:
             return ""
-        parts = ["目标还没达成,接着做 —— 不是重新开始。"]
+        parts = [_CARRY_ON.spoken(language)]
         if self.reason:
-            parts.append(f"理由:\n{self.reason}")
+            parts.append(_REASON.spoken(language).format(reason=self.reason))
         if self.failed:
-            parts.append("没通过的条目:\n" + "\n".join(f"- {item}" for item in self.failed))
+            items = "\n".join(f"- {item}" for item in self.failed)
+            parts.append(_FAILED.spoken(language).format(items=items))
         return "\n\n".join(parts)
 
 
