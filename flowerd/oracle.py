@@ -26,16 +26,16 @@ FOLDER: Final = "aside"
 LOOK_SECONDS: Final = 300.0
 FINISH_SECONDS: Final = 120.0
 
-_PROMPT: Final = """\
-{question}
-
-下面是它最近发生的事,旧的在前,每条只留开头:
-
-{scene}
-
-{places}"""
-_NOTHING_YET: Final = "(还没有)"
-_WORKBENCH: Final = "工作台在 {root},索引是 {index},需求和目标在 {notes}。"
+_PROMPT: Final = Words(
+    "{question}\n\n下面是它最近发生的事,旧的在前,每条只留开头:\n\n{scene}\n\n{places}",
+    "{question}\n\nThis is what happened there lately, the oldest first, only the beginning of each:"
+    "\n\n{scene}\n\n{places}",
+)
+_NOTHING_YET: Final = Words("(还没有)", "(nothing yet)")
+_WORKBENCH: Final = Words(
+    "工作台在 {root},索引是 {index},需求和目标在 {notes}。",
+    "The workbench is {root}, its index {index}; the brief and the goal are in {notes}.",
+)
 _LAST_ONES: Final = Words("(等 {count} 条旁路问答收尾…)", "(waiting for {count} side questions…)")
 _ENDED: Final = Words("运行停下了,没来得及答。", "the run has ended before it could be answered.")
 _TOO_LONG: Final = Words("看了太久,没有答出来。", "it took too long.")
@@ -118,7 +118,9 @@ class Oracle:
         try:
             if self._ended:
                 return self._failed(question, _ENDED.spoken(self._language))
-            result = await runtime.run(oracle(), self._prompt(question), on_event=words)
+            result = await runtime.run(
+                oracle(language=self._language), self._prompt(question), on_event=words
+            )
         finally:
             self._runtimes.discard(runtime)
             await runtime.aclose()
@@ -141,12 +143,14 @@ class Oracle:
         )
 
     def _prompt(self, question: SideQuestion) -> str:
-        bench = self._workbench
-        places = (
-            _WORKBENCH.format(root=bench.root, index=bench.index_path, notes=bench.notes) if bench else ""
-        )
-        scene = question.scene or _NOTHING_YET
-        return _PROMPT.format(question=question.text, scene=scene, places=places).strip()
+        bench, language, places = self._workbench, self._language, ""
+        if bench is not None:
+            places = _WORKBENCH.spoken(language).format(
+                root=bench.root, index=bench.index_path, notes=bench.notes
+            )
+        scene = question.scene or _NOTHING_YET.spoken(language)
+        prompt = _PROMPT.spoken(language).format(question=question.text, scene=scene, places=places)
+        return prompt.strip()
 
     def _failed(self, question: SideQuestion, why: str, cost: float = 0.0) -> Draft:
         return _told(question, " ".join(why.split())[:500], ok=False, cost=cost)

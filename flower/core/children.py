@@ -98,11 +98,11 @@ class Children:
 
     def _guards(self) -> dict[str, list[Any]]:
         """The hooks that every role has, with or without a workbench, and those that come with one."""
-        spec, workbench = self._spec, self._runtime.workbench
+        spec, workbench, language = self._spec, self._runtime.workbench, self._runtime.language
         guard = (
-            delegate_guard(allow_glance=spec.glance)
+            delegate_guard(allow_glance=spec.glance, language=language)
             if spec.delegate_only
-            else whitelist_guard(spec.allowed_tools, role=spec.name)
+            else whitelist_guard(spec.allowed_tools, role=spec.name, language=language)
         )
         own = {"PreToolUse": [guard]} if guard is not None else {}
         if workbench is None:
@@ -112,5 +112,6 @@ class Children:
             delegate_only=False,
             spill_threshold=self._runtime.spill_threshold,
             agents=spec.agents,
+            language=language,
         )
         return merge_hooks(own, more)

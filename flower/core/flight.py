@@ -21,7 +21,7 @@ from flower.core.lease import DYING_CHILD_SECONDS, wait_for_child
 from flower.core.orders import Orders
 from flower.core.recovery import Failure, Recovery
 from flower.core.result import StepResult
-from flower.core.succession import Succession
+from flower.core.succession import FULL, REFUSED, Succession
 from flower.core.transcripts import Glimpse
 from flower.core.turns import Turns
 from flower.core.waits import Waits
@@ -150,7 +150,7 @@ class Flight:
             if failure is not None and failure.text not in self.result.errors:
                 self.result.errors.append(failure.text)
             if failure is not None and self._succession.overflowed(failure.text):
-                self._succession.degrade(prompt, "上下文已经放不下了")
+                self._succession.degrade(prompt, FULL)
             elif failure is not None and is_thinking_refused(failure.text):
                 if await self._leave_out_thinking():
                     session, text = self.result.session_id, self._words_again(text, True)
@@ -159,7 +159,7 @@ class Flight:
                     continue
                 # Even without it: the session is dead, and what it did isn't.
                 if self._succession.enabled:
-                    self._succession.degrade(prompt, "这段会话的记录接口不认")
+                    self._succession.degrade(prompt, REFUSED)
             if self._succession.ready:
                 problem = self._succession.brake()
                 if problem is not None:
@@ -171,7 +171,8 @@ class Flight:
             if not await self._outlast(failure):
                 if not self._succession.begun or self._orders.ending is not None:
                     return self._orders.ending or failure.text
-                self._succession.degrade(prompt, failure.text.splitlines()[0])
+                first_line = failure.text.splitlines()[0]
+                self._succession.degrade(prompt, Words(first_line, first_line))
                 session, text = None, self._pass_on()
                 continue
             session = self.result.session_id if await self._has_transcript() else self._resume
@@ -260,7 +261,7 @@ class Flight:
         if self._opening in lost:
             return "\n\n".join(lost)
         self._orders.remark(*lost)
-        return self.runtime.resilience.resume_prompt if resumed else text
+        return self.runtime.resilience.words_to_resume(self.runtime.language) if resumed else text
 
     async def _first_words(self, prompt: str) -> str | None:
         """The prompt, and what was said while the child came up; None when it should not begin at all."""
@@ -278,7 +279,7 @@ class Flight:
         workbench = self.runtime.workbench
         if workbench is None or not self.spec.workbench:
             return text
-        self._index = await asyncio.to_thread(workbench.prompt_block)
+        self._index = await asyncio.to_thread(workbench.prompt_block, self.runtime.language)
         return f"{self._index}\n\n{text}"
 
     async def _next_words(self, failure: Failure | None) -> str | None:
@@ -293,7 +294,7 @@ class Flight:
         if words is None:
             return "\n\n".join(remarks) or None
         self._emit(Event("interrupt", words, payload={"step": self.result.step}))
-        return "\n\n".join(part for part in (words, self.runtime.INTERRUPT_NOTE, *remarks) if part)
+        return "\n\n".join(part for part in (words, self.runtime.interrupt_note, *remarks) if part)
 
     # In between
 

@@ -5,6 +5,7 @@ A question and its answer are in ``问答记录.md`` before anybody hears of the
 
 import asyncio
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -17,19 +18,39 @@ from flower.core.documents import ADDED_MIDWAY, Brief
 from flower.core.events import Event
 from flower.core.human_log import Entry, QuestionLog
 from flower.core.open_questions import Ask, OpenQuestions, State
-from flower.core.words import Words
+from flower.core.words import Words, language_of
 
 __all__ = ["DECLINED", "INVALID", "OVER_BUDGET", "TIMEOUT", "Ask", "HumanChannel", "Mail"]
 
 logger = logging.getLogger(__name__)
 
-OVER_BUDGET = "提问额度已用完。不要再问了 —— 把剩下的不确定项写进「未知与假设」那一段,按你自己的判断继续。"
-TIMEOUT = (
-    "无人应答。按你自己的判断继续,并把这个问题和你采用的假设写进「未知与假设」那一段。"
-    "不要重复提问,也不要停在这里。"
+_OVER_BUDGET = Words(
+    "提问额度已用完。不要再问了 —— 把剩下的不确定项写进「未知与假设」那一段,按你自己的判断继续。",
+    "There are no questions left. Don't ask any more: write what is still unclear under 未知与假设, and go on by your"
+    " own judgement.",
 )
-DECLINED = "对方跳过了这个问题。按你自己的判断继续,并把假设写进「未知与假设」。"
-INVALID = "问题是空的。把问题写清楚再问。"
+_TIMEOUT = Words(
+    "无人应答。按你自己的判断继续,并把这个问题和你采用的假设写进「未知与假设」那一段。"
+    "不要重复提问,也不要停在这里。",
+    "Nobody answered. Go on by your own judgement, and write this question and what you assume under 未知与假设."
+    " Don't ask again, and don't stop here.",
+)
+_DECLINED = Words(
+    "对方跳过了这个问题。按你自己的判断继续,并把假设写进「未知与假设」。",
+    "They skipped this question. Go on by your own judgement, and write what you assume under 未知与假设.",
+)
+_INVALID = Words("问题是空的。把问题写清楚再问。", "The question is empty. Write down clearly what you ask.")
+_NO_MAIL = Words("收件箱是空的。", "The inbox is empty.")
+_KEPT = Words("已追加进需求确认书", "added to the brief")
+_NOT_KEPT = Words(
+    "没有落盘,它可能活不过这一个步骤,要紧的自己记下来",
+    "not on disk: it may not outlive this step, so note what matters",
+)
+_ANSWERED_LATE = Words(
+    "你问过「{question}」,后来被打断了。回答是:{answer}",
+    "You had asked: {question}. You were interrupted since. The answer is: {answer}",
+)
+OVER_BUDGET, TIMEOUT, DECLINED, INVALID = _OVER_BUDGET.zh, _TIMEOUT.zh, _DECLINED.zh, _INVALID.zh
 
 
 @dataclass
@@ -50,7 +71,8 @@ class HumanChannel:
     questions an agent may ask, None for as many as it likes. ``timeout_s``: how long a question waits; None for
     ever, 0 or less not at all: it falls through at once, and nobody is bothered. ``log_path`` is the page where
     questions and answers are kept, ``amend_path`` the brief that takes up what the person adds. The three texts
-    are what the agent is told instead of an answer.
+    are what the agent is told instead of an answer, `OVER_BUDGET`, `TIMEOUT` and `DECLINED` by default.
+    ``language`` (zh or en; None: by ``FLOWER_LANG``) is that of the words to the agent.
 
     ``asks`` and ``mail`` hold everything so far, ``ui_errors`` what the subscriber raised.
     """
@@ -63,11 +85,13 @@ class HumanChannel:
         timeout_s: float | None = 1800.0,
         log_path: Path | str | None = None,
         amend_path: Path | str | None = None,
-        over_budget_text: str = OVER_BUDGET,
-        timeout_text: str = TIMEOUT,
-        declined_text: str = DECLINED,
+        over_budget_text: str | None = None,
+        timeout_text: str | None = None,
+        declined_text: str | None = None,
+        language: str | None = None,
     ) -> None:
         self.on_event = on_event
+        self.language = language or language_of(os.environ)
         self.max_asks = max_asks
         self.timeout_s = timeout_s
         self.amend_path = None if amend_path is None else Path(amend_path)
@@ -76,10 +100,10 @@ class HumanChannel:
         self.ui_errors: list[str] = []
         self._log = None if log_path is None else QuestionLog(log_path)
         self._texts: dict[State, str] = {
-            "over_budget": over_budget_text,
-            "timeout": timeout_text,
-            "declined": declined_text,
-            "invalid": INVALID,
+            "over_budget": over_budget_text or _OVER_BUDGET.spoken(self.language),
+            "timeout": timeout_text or _TIMEOUT.spoken(self.language),
+            "declined": declined_text or _DECLINED.spoken(self.language),
+            "invalid": _INVALID.spoken(self.language),
         }
         self._questions = OpenQuestions(self._keep_outcome, self._announce)
         self._unheard: dict[
@@ -193,7 +217,8 @@ class HumanChannel:
                 mail.taken = True
         for mail in fresh:
             self._tell_of_mail(mail)
-        return "\n\n".join(map(_letter, fresh)) or "收件箱是空的。"
+        letters = [_letter(mail, self.language) for mail in fresh]
+        return "\n\n".join(letters) or _NO_MAIL.spoken(self.language)
 
     # What was said
 
@@ -284,7 +309,7 @@ class HumanChannel:
             return
         self._complained = True
         words = Words(f"{path} 写不进:{error.strerror}。", f"could not write {path}: {error.strerror}.")
-        self._tell(Event("notice", words.zh, payload=words._asdict()))
+        self._tell(Event("notice", words.spoken(self.language), payload=words._asdict()))
 
     # What the subscriber hears
 
@@ -294,7 +319,8 @@ class HumanChannel:
             return
         self._unheard[ask.question] = ask
         if ask.state == "answered":
-            self._post(f"你问过「{ask.question}」,后来被打断了。回答是:{ask.answer}")
+            words = _ANSWERED_LATE.spoken(self.language)
+            self._post(words.format(question=ask.question, answer=ask.answer))
 
     def _tell_of(self, ask: Ask) -> None:
         about = {
@@ -324,9 +350,9 @@ class HumanChannel:
             self.ui_errors.append(f"{type(error).__name__}: {error}")
 
 
-def _letter(mail: Mail) -> str:
-    kept = "已追加进需求确认书" if mail.amended else "没有落盘,它可能活不过这一个步骤,要紧的自己记下来"
-    return f"{mail.text}\n({kept})"
+def _letter(mail: Mail, language: str) -> str:
+    kept = _KEPT if mail.amended else _NOT_KEPT
+    return f"{mail.text}\n({kept.spoken(language)})"
 
 
 def _number(ask: Ask) -> int:

@@ -45,6 +45,12 @@ LOST = Words(
     "{place} is unreachable, waiting for it to come back (at most {minutes} minutes)",
 )
 BACK = Words("{place} 恢复,继续", "{place} is back, going on")
+# No word of what went wrong: the model needs to know that it was interrupted, not why.
+GO_ON = Words(
+    "上一轮在中途被打断,没有跑完。检查一下工作台里已经落盘的东西,从中断处接着做,不要重头来过。",
+    "The last turn was interrupted in the middle and didn't finish. Look at what is already on disk in the workbench,"
+    " and go on from where it broke off; don't start over.",
+)
 
 Probe = Callable[[str, int], Awaitable[bool]]
 
@@ -61,10 +67,11 @@ class Resilience:
     probe_interval: float = 15.0
     max_offline_wait: float = 3600.0
     retry_unknown: bool = True
-    # No word of what went wrong: the model needs to know that it was interrupted, not why.
-    resume_prompt: str = (
-        "上一轮在中途被打断,没有跑完。检查一下工作台里已经落盘的东西,从中断处接着做,不要重头来过。"
-    )
+    resume_prompt: str = GO_ON.zh
+
+    def words_to_resume(self, language: str) -> str:
+        """``resume_prompt``; in English, if that is the language and nobody has set another."""
+        return GO_ON.spoken(language) if self.resume_prompt == GO_ON.zh else self.resume_prompt
 
     def delay_for(self, attempt: int, random: Callable[[], float] = random.random) -> float:
         """The pause after failed attempt number `attempt`, from 1 on: doubling up to the limit, ±25 %."""

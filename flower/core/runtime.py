@@ -39,6 +39,14 @@ logger = logging.getLogger(__name__)
 
 OnEvent = Callable[[Event], None]
 
+_INTERRUPTED = Words(
+    "(刚才是人打断了你。正在跑的那个工具调用会显示被中断或被拒绝:那是打断的副作用,不是环境故障,"
+    "需要的话重试就行。不要去排查它,也不要因此加任何防御性的规则。按下面的话调整,接着做,不要重头来过。)",
+    "(A person has just interrupted you. The tool call that was running will show as interrupted or refused: that is a"
+    " side effect of the interrupt, not a fault of the environment; if you need it, just retry. Don't investigate it,"
+    " and don't add any defensive rules because of it. Adjust to what was said and carry on, don't start over.)",
+)
+
 
 class Runtime:
     """One run in one folder.
@@ -60,10 +68,7 @@ class Runtime:
     INTERRUPTED = "interrupted-by-human"
     STOPPED = "stopped-by-human"
     KILLED = "killed-by-signal"
-    INTERRUPT_NOTE = (
-        "(刚才是人打断了你。正在跑的那个工具调用会显示被中断或被拒绝:那是打断的副作用,不是环境故障,"
-        "需要的话重试就行。不要去排查它,也不要因此加任何防御性的规则。按下面的话调整,接着做,不要重头来过。)"
-    )
+    INTERRUPT_NOTE = _INTERRUPTED.zh
 
     def __init__(
         self,
@@ -126,6 +131,11 @@ class Runtime:
         )
         self._note(self.store.notice)
         self.notices += self.folder.salvage_all(self.store)
+
+    @property
+    def interrupt_note(self) -> str:
+        """What an agent is told beside the person's words after an interrupt."""
+        return _INTERRUPTED.spoken(self.language)
 
     @property
     def manifest_path(self) -> Path:

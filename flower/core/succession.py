@@ -13,7 +13,7 @@ from typing import Any
 
 from flower.core.documents import Handoff
 from flower.core.events import Event
-from flower.core.handoff import HANDOFF_PROMPT, HandoffPolicy, degraded, is_overflow
+from flower.core.handoff import WRITE_HANDOFF, HandoffPolicy, degraded, is_overflow
 from flower.core.result import StepResult
 from flower.core.windows import Windows
 from flower.core.words import Words
@@ -32,6 +32,9 @@ WRITING = Words(
 )
 DONE = Words("交接写在 {path}", "the handoff is in {path}")
 DONE_WITHOUT_FILE = Words("交接写好了,新会话接手", "the handoff is written, a new session takes over")
+FULL = Words("上下文已经放不下了", "the context no longer fits")
+REFUSED = Words("这段会话的记录接口不认", "the model's service refuses this session's record")
+LACKING = Words("写的东西缺 {missing}", "what it wrote lacks {missing}")
 TOO_MANY = Words(
     "换代到了上限({count} 次)。多半是窗口太小,刚过启动地板(约 34K)就又满了:"
     "用 --window 给大一点,或者 --no-handoff 关掉换代。",
@@ -105,7 +108,7 @@ class Succession:
     @property
     def prompt(self) -> str:
         """What the session is told to write."""
-        return HANDOFF_PROMPT.format(**self._figures())
+        return WRITE_HANDOFF.spoken(self._language).format(**self._figures())
 
     def see_level(self, level: int) -> None:
         """The main thread's context is this large now, in tokens."""
@@ -142,15 +145,17 @@ class Succession:
             self._degraded_in_a_row = 0
             self._keep(document)
         else:
-            self.degrade(prompt, "写的东西缺 " + "、".join(document.missing()))
+            missing = "、".join(document.missing())
+            self.degrade(prompt, Words(*(each.format(missing=missing) for each in LACKING)))
 
-    def degrade(self, prompt: str, why: str) -> None:
+    def degrade(self, prompt: str, reason: Words) -> None:
         """The session could not write its document: put one together."""
+        why = reason.spoken(self._language)
         if not self.begun:
             self._tell("writing", WRITING)
         self._degraded_in_a_row += 1
         self._result.errors.append(f"交接降级({why})")
-        self._keep(degraded(self.step, prompt, why=why))
+        self._keep(degraded(self.step, prompt, why=why, language=self._language))
 
     def pass_on(self) -> str:
         """Retire the session; returns the first words for its successor, as the file has them by now."""
@@ -161,7 +166,7 @@ class Succession:
         self.begun = self._warned = False
         self._level = 0
         edited = Handoff.load(document.path) if document.path is not None else None
-        return (edited if edited is not None and edited.complete() else document).prompt_block()
+        return (edited if edited is not None and edited.complete() else document).prompt_block(self._language)
 
     def brake(self) -> str | None:
         """Why there must be no further session, if there must not."""

@@ -20,14 +20,31 @@ logger = logging.getLogger(__name__)
 Found = tuple[str, str, int]  # the path as agents are shown it, the description, the bytes
 
 _HEAD = "# 工作台索引\n\n> 自动生成,勿手改。scripts 首行写 `# desc: 一句话` 会出现在这里。"
-_RULES = """\
+_RULES = Words(
+    """\
 # 工作台
 
 `{root}` 是工作台,跨会话留着。动手前先看下面有没有现成的。
 - 值得跑第二次的脚本放进 `{scripts}/`,首行写 `# desc: 一句话`。
 - 超过 2000 字符的输出写进 `{artifacts}/`,对话里只留路径和结论。
-- 关键决定写进 `{notes}/`,一个决定一个文件。"""
-_OUTSIDE = "- 工作台在工作目录之外,读写都用绝对路径。"
+- 关键决定写进 `{notes}/`,一个决定一个文件。""",
+    """\
+# Workbench
+
+`{root}` is the workbench; it stays from session to session. Before you begin, see below whether something serves.
+- A script that is worth a second run goes into `{scripts}/`, with `# desc: one sentence` in its first line.
+- Output of more than 2000 characters goes into `{artifacts}/`; the conversation holds its path and the conclusion.
+- Decisions that matter go into `{notes}/`, a file each.""",
+)
+_OUTSIDE = Words(
+    "- 工作台在工作目录之外,读写都用绝对路径。",
+    "- The workbench is outside of the working folder: use absolute paths to read and write there.",
+)
+_SCRIPTS = Words("可复用脚本", "Scripts")
+_ARTIFACTS = Words("产出", "Products")
+_NOTES = Words("决策记录", "Decisions")
+_EMPTY = Words("- (空)", "- (none)")
+_MORE = Words("- …另有 {count} 个", "- … and {count} more")
 
 
 class Workbench:
@@ -99,28 +116,31 @@ class Workbench:
             return self._index()
         return text
 
-    def prompt_block(self) -> str:
+    def prompt_block(self, language: str = "zh") -> str:
         """What a session is told in its first message: the rules, and what there is. Never raises."""
-        rules = _RULES.format(
+        rules = _RULES.spoken(language).format(
             root=self.show(self.root),
             scripts=self.show(self.scripts),
             artifacts=self.show(self.artifacts),
             notes=self.show(self.notes),
         )
-        parts = [f"{rules}\n{_OUTSIDE}" if self.external else rules, *self._sections(self.max_index_entries)]
-        return "\n\n".join(parts)
+        if self.external:
+            rules += f"\n{_OUTSIDE.spoken(language)}"
+        return "\n\n".join([rules, *self._sections(language, self.max_index_entries)])
 
     def _index(self) -> str:
-        return "\n\n".join([_HEAD, *self._sections()]) + "\n"
+        return "\n\n".join([_HEAD, *self._sections("zh")]) + "\n"
 
-    def _sections(self, limit: int | None = None) -> Iterator[str]:
-        kinds = {"可复用脚本": self.scripts, "产出": self.artifacts, "决策记录": self.notes}
+    def _sections(self, language: str, limit: int | None = None) -> Iterator[str]:
+        kinds = {_SCRIPTS: self.scripts, _ARTIFACTS: self.artifacts, _NOTES: self.notes}
         for title, folder in kinds.items():
             files = _files(folder)
             rows = [_row(*each) for each in self._described(files[:limit])]
             if limit is not None and len(files) > limit:
-                rows.append(f"- …另有 {len(files) - limit} 个")
-            yield "\n".join([f"## {title}({len(files)})", *(rows or ["- (空)"])])
+                rows.append(_MORE.spoken(language).format(count=len(files) - limit))
+            yield "\n".join(
+                [f"## {title.spoken(language)}({len(files)})", *(rows or [_EMPTY.spoken(language)])]
+            )
 
     def _described(self, paths: list[Path]) -> list[Found]:
         looked = ((path, look_at(path)) for path in paths)

@@ -34,6 +34,10 @@ _GONE = Words(
     "上次的对话已经不在 sessions.db 里,接不上了,从头开始。",
     "the last conversation is no longer in sessions.db: starting from scratch.",
 )
+_NO_SESSION = Words(
+    "步骤 '{step}' 要求 resume_from='{source}',但那一步没有产生 session",
+    "step '{step}' wants resume_from='{source}', but that step has no session",
+)
 
 
 class StepAbort(Exception):
@@ -160,7 +164,7 @@ class _StepRun:
         label, prompt = step.name, step.render(ctx, resuming=inherited)
         document = self._left_behind(session) if inherited else None
         if document is not None:
-            session, prompt = None, f"{document.prompt_block()}\n\n{prompt}"
+            session, prompt = None, f"{document.prompt_block(self.runtime.language)}\n\n{prompt}"
         fork = step.fork and session is not None
         while True:
             result = await self._run(label, prompt, session, fork)
@@ -197,7 +201,7 @@ class _StepRun:
         session = self.ctx["_sessions"].get(step.resume_from)
         if session is None:
             raise ValueError(
-                f"步骤 '{step.name}' 要求 resume_from='{step.resume_from}',但那一步没有产生 session"
+                _NO_SESSION.spoken(self.runtime.language).format(step=step.name, source=step.resume_from)
             )
         return session, False
 

@@ -19,7 +19,7 @@ ROUND_KEY = "_goal_rounds"
 
 RULER = Words(
     "你这一次的任务:判定。说出结论、理由和未通过的条目。",
-    "Your task this time: judge. Give the conclusion, the reason, and the checks that didn't hold.",
+    "Your task this time: judge. Give the conclusion, the reason, and the checks that didn't hold (未通过).",
 )
 
 _PROMPT = Words(

@@ -11,7 +11,8 @@ from flower.workflow.frozen import freeze, language_in, tell
 GOAL_KEY = "_goal"
 
 SETTER = Words(
-    "你这一次的任务:把需求变成一份判定清单。", "Your task this time: make a list of checks of the request."
+    "你这一次的任务:把需求变成一份判定清单。",
+    "Your task this time: make a list of checks (判定清单) of the request.",
 )
 
 _NO_BRIEF = Words("(没有确认书)", "(there is no brief)")

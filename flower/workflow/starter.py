@@ -5,6 +5,7 @@ the work. They are noted in the lineage first and crossed out there when the wor
 between any two of these leaves a next run that does the rest.
 """
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,13 +96,14 @@ def starter_flow(
     judges. ``rounds`` is how often the work is done at most. ``judge_can_run``: who judges may run commands.
     ``max_asks``: how many questions may be asked, None for any number; ``timeout_s``: how long each waits.
     ``instructions`` go to the coordinator, ``worker_prompt`` to who does the work (None: verify after every change).
+    ``language`` (zh or en; None: by ``FLOWER_LANG``) is that of the words to the agents, and of errors.
 
     Hand its ``workbench`` to the `Runtime`. Raises `ValueError` when there is neither a request nor anything to go
     on with, and when ``isolate`` can't work here.
     """
     folder = Path(workspace).resolve()
     words = (ask or "").strip()
-    spoken = language or language_of({})
+    spoken = language or language_of(os.environ)
     workbench = Workbench(folder, home=workbench_of(folder, isolate=isolate))
     brief_path, goal_path = workbench.notes / brief_name, workbench.notes / goal_name
     lineage = Lineage.open(run_dir, folder)
@@ -119,6 +121,7 @@ def starter_flow(
         amend_path=brief_path,
         max_asks=max_asks,
         timeout_s=timeout_s,
+        language=spoken,
     )
     unheard = [*lineage.words, *([words] if words and words not in lineage.words else [])]
     said = _Said(words, unheard, spoken)

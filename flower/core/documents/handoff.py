@@ -6,6 +6,7 @@ from pathlib import Path
 
 from flower.core.documents.page import read_page, write_page
 from flower.core.documents.sections import Sections, inert, normalised, read_sections
+from flower.core.words import Words
 
 DEGRADED = "[降级:交接没写成]"
 """Stands in ``doing`` when the document was put together mechanically because the session couldn't write it."""
@@ -19,14 +20,28 @@ _SECTIONS: Sections = {
 }
 _TITLE = re.compile(r"# 交接 · (?P<step>.+)")
 
-_TAKE_OVER = """\
+_TAKE_OVER = Words(
+    """\
 你在接手一段还没干完的活{step}。上一个会话的上下文快满了,下面是它留下的交接,原来的任务不会再发一遍。
-先看一眼现场是不是和交接说的一样,再从「下一步」接着做:定下的事不重新讨论,走不通的路不再走一遍。"""
+先看一眼现场是不是和交接说的一样,再从「下一步」接着做:定下的事不重新讨论,走不通的路不再走一遍。""",
+    """\
+You take over work that isn't finished{step}. The context of the session before you was nearly full; below is the
+handover it left, and the original task will not be sent again. First see whether things are as the handover says, then
+go on from 下一步 (what comes next): what was decided (已经定下的) isn't discussed again, and what led nowhere
+(走不通的路) isn't tried again.""",
+)
 
-_TAKE_OVER_DEGRADED = """\
+_TAKE_OVER_DEGRADED = Words(
+    """\
 你在接手一段还没干完的活{step}。上一个会话没能写成交接,下面是机械拼出来的,并不完整。
 动手之前先自己去现场看清楚(文件、git 状态、工作台里的记录):做到哪了、定过什么、试过什么。
-然后接着做,不要从头来过。"""
+然后接着做,不要从头来过。""",
+    """\
+You take over work that isn't finished{step}. The session before you could not write its handover; what follows was put
+together mechanically, and is not complete. Before you do anything, see for yourself (files, git status, the notes on
+the workbench): how far it got, what was decided, what was tried. Then go on; don't start over.""",
+)
+_STEP = Words("(步骤「{step}」)", " (step {step})")
 
 
 @dataclass
@@ -87,11 +102,11 @@ class Handoff:
         sections = [f"## {name}\n{inert(text, _SECTIONS) or '(空)'}" for name, text in self._said()]
         return "\n\n".join([title, *sections]) + "\n"
 
-    def prompt_block(self) -> str:
+    def prompt_block(self, language: str = "zh") -> str:
         """The first message to the successor: what this is, and the sections that say something."""
-        opening = (_TAKE_OVER_DEGRADED if self.degraded else _TAKE_OVER).format(
-            step=f"(步骤「{self.step}」)" if self.step else ""
-        )
+        words = _TAKE_OVER_DEGRADED if self.degraded else _TAKE_OVER
+        step = _STEP.spoken(language).format(step=self.step) if self.step else ""
+        opening = words.spoken(language).format(step=step)
         return "\n\n".join([opening, *(f"## {name}\n{text}" for name, text in self._said() if text)])
 
     def write(self, path: Path | str) -> Path:

@@ -4,10 +4,17 @@ from typing import Any
 
 from flower.core.guards.hook import Call, matcher, of_worker, refusal
 from flower.core.guards.whitelist import HANDS_ON
+from flower.core.words import Words
 from flower.stores.glance import is_ephemeral
 
+_REFUSED = Words(
+    "协调者不直接使用 {tool}。用 Agent 派一个人去做:说清目标和怎样算做完,长的输出让他写进 artifacts,只回路径和结论。",
+    "The coordinator doesn't use {tool} itself. Send somebody by Agent: say the aim and when it counts as done; long"
+    " output goes into artifacts, and the reply holds paths and conclusions only.",
+)
 
-def delegate_guard(*, tools: str = HANDS_ON, allow_glance: bool = False) -> Any:
+
+def delegate_guard(*, tools: str = HANDS_ON, allow_glance: bool = False, language: str = "zh") -> Any:
     """A matcher that refuses ``tools`` to the main thread of a role that only delegates.
 
     ``allow_glance``: commands that only look (`flower.stores.glance.is_ephemeral`) may pass.
@@ -16,10 +23,7 @@ def delegate_guard(*, tools: str = HANDS_ON, allow_glance: bool = False) -> Any:
     async def guard(call: Call, tool_use_id: str | None, context: Any) -> dict[str, Any]:
         if of_worker(call) or (allow_glance and _only_looks(call)):
             return {}
-        return refusal(
-            f"协调者不直接使用 {call['tool_name']}。用 Agent 派一个人去做:说清目标和怎样算做完,"
-            "长的输出让他写进 artifacts,只回路径和结论。"
-        )
+        return refusal(_REFUSED.spoken(language).format(tool=call["tool_name"]))
 
     return matcher(tools, guard)
 

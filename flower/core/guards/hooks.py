@@ -17,18 +17,20 @@ def workbench_hooks(
     spill_threshold: int | None = 4000,
     agents: Mapping[str, Any] | None = None,
     allow_glance: bool = False,
+    language: str = "zh",
 ) -> dict[str, list[Any]]:
     """The hooks of a session that works with ``workbench``, as `AgentSpec.hooks` takes them.
 
     ``delegate_only`` and ``allow_glance`` as in `delegate_guard`. ``spill_threshold`` of None or 0: no result is
-    moved to a file. ``agents``: those among them that are marked `isolated` get trees of their own.
+    moved to a file. ``agents``: those among them that are marked `isolated` get trees of their own. ``language`` (zh
+    or en) is that of the words to the agent.
     """
-    before = [delegate_guard(allow_glance=allow_glance)] if delegate_only else []
+    before = [delegate_guard(allow_glance=allow_glance, language=language)] if delegate_only else []
     if any(map(wants_isolation, (agents or {}).values())):
         before.append(isolate_guard(agents or {}))
     after = [index_guard(workbench)]
     if spill_threshold:
-        after.append(spill_guard(workbench, threshold=spill_threshold))
+        after.append(spill_guard(workbench, threshold=spill_threshold, language=language))
     return {"PreToolUse": before, "PostToolUse": after} if before else {"PostToolUse": after}
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from flower.core.durable import private_folder
 from flower.core.guards.hook import Call, matcher, of_worker
+from flower.core.words import Words
 from flower.core.workbench import Workbench
 
 logger = logging.getLogger(__name__)
@@ -27,14 +28,23 @@ logger = logging.getLogger(__name__)
 BULKY = "Bash|Read|Grep|Glob|WebFetch|WebSearch"
 SHOWN_CHARACTERS = 400
 
-_POINTER = "[结果有 {chars} 字符,全文在 {path},需要时用 Read 或 Grep 看,不用重跑。下面是开头 {shown} 字符]"
+_POINTER = Words(
+    "[结果有 {chars} 字符,全文在 {path},需要时用 Read 或 Grep 看,不用重跑。下面是开头 {shown} 字符]",
+    "[The result has {chars} characters, all of it is in {path}: look with Read or Grep, no need to run it again. Below"
+    " are the first {shown} characters]",
+)
 # What the CLI gives with a result of Bash that it cut, and where the cut text stands.
 _CUT = ("stdout", "persistedOutputPath", "persistedOutputSize")
 _CHUNK = 1 << 20
 
 
 def spill_guard(
-    workbench: Workbench, *, threshold: int = 4000, tools: str = BULKY, main_only: bool = False
+    workbench: Workbench,
+    *,
+    threshold: int = 4000,
+    tools: str = BULKY,
+    main_only: bool = False,
+    language: str = "zh",
 ) -> Any:
     """A matcher that moves each text of at least ``threshold`` characters in a result of ``tools`` to a file.
 
@@ -42,7 +52,7 @@ def spill_guard(
     folder of these files is let through, or reading one would make another of it. ``main_only``: workers' results
     stay whole. What can't be written (a full disk) stays whole too.
     """
-    spill = _Spill(workbench.root / "spill", threshold)
+    spill = _Spill(workbench.root / "spill", threshold, _POINTER.spoken(language))
     marks = (str(spill.folder), workbench.show(spill.folder))
 
     async def guard(call: Call, tool_use_id: str | None, context: Any) -> dict[str, Any]:
@@ -65,6 +75,7 @@ def spill_guard(
 class _Spill:
     folder: Path
     threshold: int
+    pointer: str
 
     def replaced(self, result: Any) -> Any:
         """The result, with each large text in a file. Raises `OSError`."""
@@ -89,7 +100,7 @@ class _Spill:
 
     def _pointer(self, start: str, text: Iterable[str]) -> str:
         path, chars = self._keep(text)
-        line = _POINTER.format(chars=chars, path=path, shown=SHOWN_CHARACTERS)
+        line = self.pointer.format(chars=chars, path=path, shown=SHOWN_CHARACTERS)
         return f"{line}\n{start[:SHOWN_CHARACTERS]}"
 
     def _keep(self, text: Iterable[str]) -> tuple[Path, int]:

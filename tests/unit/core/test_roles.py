@@ -1,8 +1,10 @@
 """What each role may use, and what its rules tell it."""
 
+import re
+
 import pytest
 
-from flower.core import roles
+from flower.core import roles, rules
 from flower.core.guards import wants_isolation
 from flower.core.human import HumanChannel
 from flower.core.roles import clarify, coordinator, judge, oracle, worker
@@ -87,3 +89,22 @@ def test_a_worker_reports_in_four_parts_unless_told_otherwise() -> None:
 )
 def test_the_rules_say_what_went_wrong_without_them(rules: str, words: str) -> None:
     assert [word for word in words.split() if word not in rules] == []
+
+
+def test_the_rules_are_the_same_in_both_languages_but_for_the_documents_headings() -> None:
+    for pair in (rules.COORDINATOR, rules.WORKER, rules.CLARIFIER, rules.JUDGE, rules.ORACLE):
+        points = [len(re.findall("^- ", text, re.MULTILINE)) for text in pair]
+        assert points[0] == points[1] > 0, pair.en
+        assert re.findall("^## .*", pair.zh, re.MULTILINE) == re.findall("^## .*", pair.en, re.MULTILINE)
+        names = [
+            set(re.findall(r"\b(?:Agent|Bash|ask|inbox|artifacts/|scripts/)(?!\w)", text)) for text in pair
+        ]
+        assert names[0] <= names[1], "the tools and folders that one names the other names too"
+        assert set(re.findall(r"[\u4e00-\u9fff]+", pair.en)) <= {"目标", "验收标准", "边界", "未知与假设"}
+
+
+def test_each_role_has_the_rules_of_its_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLOWER_LANG", "en")
+    assert judge("j", HumanChannel()).instructions == rules.JUDGE.en
+    assert judge("j", HumanChannel(), language="zh").instructions == rules.JUDGE.zh
+    assert worker("writes", "write").prompt == f"write\n\n{rules.WORKER.en}"
