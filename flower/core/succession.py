@@ -112,7 +112,9 @@ class Succession:
 
     def see_level(self, level: int) -> None:
         """The main thread's context is this large now, in tokens."""
-        self._level = level
+        # What it takes to write the document is no part of what is handed over.
+        if not self.begun:
+            self._level = level
         policy = self._measure()
         if self.enabled and not self._warned and not self.begun and policy.warn_at <= level < policy.at:
             self._warned = True

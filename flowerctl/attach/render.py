@@ -116,8 +116,8 @@ def _dispatch(event: EventRecord, view: View) -> str:
 
 def _tool_result(event: EventRecord, view: View) -> Lines:
     if event.payload.get("is_error"):
-        if view.interrupted and not view.verbose and event.text.startswith(_BROKEN_OFF):
-            return ()  # a person did it, and knows
+        if view.broken_off and not view.verbose and event.text.startswith(_BROKEN_OFF):
+            return ()  # it was done on purpose, and has been said
         return said("x", _WRAPPER.sub("", event.text) or "?", view, Style.BAD, gutter=_gutter(event))
     return (
         said(" ", event.text, view, Style.DIM, gutter=_gutter(event)) if view.verbose and event.text else ()
@@ -131,7 +131,7 @@ def _gutter(event: EventRecord) -> str:
 def _result(event: EventRecord, view: View) -> Lines:
     if event.payload.get("is_error"):
         reason = str(event.payload.get("error") or event.text)
-        known = view.interrupted or view.waiting or reason.strip() == view.error
+        known = view.broken_off or view.waiting or reason.strip() == view.error
         if known and not view.verbose:
             return ()  # that it broke off was asked for, or why has been said
         return said("x", view.texts("turn_failed", reason=reason), view, Style.BAD)

@@ -14,9 +14,10 @@ class View:
     """``started_at`` is epoch seconds, ``spent`` (dollars) what the daemon counts in all, ``level`` (tokens) the
     context as last shown.
 
-    ``interrupted`` says that a person broke the turn off, ``waiting`` that the run waits for something, ``error`` what
-    the last error of this turn said. ``home`` and ``workspace`` make paths short, ``me`` is who looks at this screen,
-    ``precise``: money has four decimals. ``asked`` are the open questions that stand on the screen.
+    ``broken_off`` says that the turn was ended on purpose, by a person or for a handoff, ``waiting`` that the run
+    waits for something, ``error`` what the last error of this turn said. ``home`` and ``workspace`` make paths short,
+    ``me`` is who looks at this screen, ``precise``: money has four decimals. ``asked`` are the open questions that
+    stand on the screen.
     """
 
     texts: Texts
@@ -27,7 +28,7 @@ class View:
     level: int = 0
     rehearsing: bool = False
     manifest: str = ""
-    interrupted: bool = False
+    broken_off: bool = False
     waiting: bool = False
     error: str = ""
     home: Path | None = None
@@ -62,16 +63,18 @@ def advance(view: View, event: EventRecord) -> View:
             started_at=event.at,
             level=0,
             rehearsing=rehearsing,
-            interrupted=False,
+            broken_off=False,
             waiting=False,
             asked=frozenset(),
         )
     if event.kind == "result":
-        return replace(view, interrupted=view.interrupted and event.payload.get("is_error") is True, error="")
+        return replace(view, broken_off=view.broken_off and event.payload.get("is_error") is True, error="")
     if event.kind == "error":
         return replace(view, error=event.text.strip())
     if event.kind in ("interrupted", "interrupt"):
-        return replace(view, interrupted=True)
+        return replace(view, broken_off=True)
+    if event.kind == "handoff":
+        return replace(view, broken_off=event.payload.get("phase") == "writing")
     if event.kind == "retry" and "waiting" in event.payload:
         return replace(view, waiting=event.payload["waiting"] is not None)
     if event.kind == "ask":

@@ -93,6 +93,8 @@ async def test_a_full_session_writes_a_document_and_a_fresh_one_goes_on_from_it(
         assert lineage(tmp_path / "runs")["steps"] == {"干活": result.session_id}
         assert "handoffs" not in lineage(tmp_path / "runs")
         assert phases(events) == ["writing", "done"]
+        levels = [event.payload["context"] for event in events if event.kind == "handoff"]
+        assert levels[0] == levels[1] > 150_000, "what the writing took is no part of it"
         document = tmp_path / "work" / ".flower" / "notes" / "交接-干活.md"
         assert "touch is not allowed here" in document.read_text()
         successor = opening(model, "你在接手一段")

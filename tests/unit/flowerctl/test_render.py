@@ -124,6 +124,15 @@ def test_a_call_that_a_person_broke_off_is_no_failure() -> None:
     assert shown(broken_off) != []
 
 
+def test_a_turn_that_is_broken_off_for_a_handoff_is_no_failure() -> None:
+    writing = an_event("handoff", "…", phase="writing", **LEVELS)
+    done = an_event("handoff", phase="done", degraded=False, path="", sections={}, **LEVELS)
+    ended = an_event("result", "error_during_execution", is_error=True, error="stop_reason=tool_use")
+
+    assert in_a_row(writing, ended) == in_a_row(writing)
+    assert in_a_row(writing, done, ended)[-1] == "  x 这一轮没跑完:stop_reason=tool_use"
+
+
 def test_the_level_follows_a_text_of_the_main_thread_once_it_has_changed() -> None:
     said = an_event("text", "好了", at=764.0, context=36800)
 
