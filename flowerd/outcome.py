@@ -17,6 +17,10 @@ _NOT_ACHIEVED: Final = Words(
     "after {rounds} rounds of work the judge is not content: {reason}",
 )
 _BRIEF_LACKS: Final = Words("需求确认书还缺:{missing}", "the brief still lacks: {missing}")
+_SPENT: Final = Words(
+    "预算 ${budget:g} 用完了。给大一点的 --budget 再跑 flower,会接着做。",
+    "the budget of ${budget:g} is spent. Run flower again with a larger --budget, and it goes on.",
+)
 _NO_GOAL: Final = Words("没有定出完整的判定清单", "no whole list of checks came about")
 
 
@@ -30,7 +34,10 @@ def outcome_of(ctx: "Ctx", runtime: "Runtime", words: Sequence[str], language: s
     result = ctx["_results"][step]
     if result.error == runtime.STOPPED:
         return Outcome(Ending.STOPPED, step, cost_usd=cost, unheard=unheard)
-    return Outcome(Ending.FAILED, step, _reason(ctx, step, result.error or "", language), cost, unheard)
+    reason = _reason(ctx, step, result.error or "", language)
+    if runtime.max_budget_usd is not None and (runtime.budget_left() or 0.0) <= 0:
+        reason = _SPENT.spoken(language).format(budget=runtime.max_budget_usd)
+    return Outcome(Ending.FAILED, step, reason, cost, unheard)
 
 
 def one_line(error: BaseException | str) -> str:

@@ -12,13 +12,17 @@ from flowerd.outcome import LONGEST, one_line, outcome_of
 from flowerd.run import Ending, Outcome
 
 
-def outcome(step: str | None, error: str | None = None, language: str = "zh", **ctx: Any) -> Outcome:
+def outcome(
+    step: str | None, error: str | None = None, language: str = "zh", budget: float | None = None, **ctx: Any
+) -> Outcome:
     """Of a run that failed at ``step``, with an agent whose session is in the store."""
     result = StepResult(step or "干活", session_id="s", error=error, cost_usd=0.5)
     runtime: Any = SimpleNamespace(
         results=[result],
         STOPPED=Runtime.STOPPED,
         total_cost=lambda: 0.5,
+        max_budget_usd=budget,
+        budget_left=lambda: None if budget is None else budget - 0.5,
         take_mail=lambda: ["too late"],
         has_session=lambda session: session == "s",
     )
@@ -39,6 +43,15 @@ def test_an_abort_is_one_line() -> None:
     told = outcome("干活", "目标被判为无法达成,无人应答:there is\nno screen")
 
     assert (told.ending, told.error) == (Ending.FAILED, "目标被判为无法达成,无人应答:there is no screen")
+
+
+def test_a_budget_that_is_spent_is_said_with_the_way_on() -> None:
+    said = "Reached maximum budget ($0.00183)"
+    assert (
+        outcome("干活", said, budget=0.4).error
+        == "预算 $0.4 用完了。给大一点的 --budget 再跑 flower,会接着做。"
+    )
+    assert outcome("干活", "no such model", budget=0.6).error == "no such model"
 
 
 @pytest.mark.parametrize(
