@@ -7,8 +7,8 @@ damaged file means starting from scratch with one quiet line, never an error.
 A session that has no transcript yet must not displace one that has. Such an id is kept under ``pending`` beside
 the living one, and takes its place when `alive` finds that it lives. A session that is nearly full and has left a
 document for its successor is under ``handoffs``, until the successor lives. What a person said and no session has
-heard for certain is under ``words``. Other fields that a newer flower wrote are
-kept as they are.
+heard for certain is under ``words``, the digest of the brief that the work knows under ``brief``: a person may have
+edited it since. Other fields that a newer flower wrote are kept as they are.
 """
 
 import shutil
@@ -42,6 +42,7 @@ class Lineage:
     pending: dict[str, str] = field(default_factory=dict)
     handoffs: dict[str, dict[str, str]] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
+    brief: str = ""
     notice: Words | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -96,6 +97,11 @@ class Lineage:
         if set(words) & set(self.words):
             self._change(lambda: self._forget(words))
 
+    def go_by(self, brief: str) -> None:
+        """The work knows the brief of this digest: on disk when this returns."""
+        if self.brief != brief:
+            self._change(lambda: setattr(self, "brief", brief))
+
     def alive(self, has_session: Callable[[str], bool]) -> dict[str, str]:
         """The session of each step whose session still is in the store; a pending one that lives goes first."""
         living = {}
@@ -128,6 +134,7 @@ class Lineage:
                 if each.exists():
                     shutil.move(each, folder / each.name)
         self.steps, self.pending, self.handoffs, self.words, self.woke = {}, {}, {}, [], 0
+        self.brief = ""
         return folder
 
     def _settle(self, step: str, session_id: str) -> None:
@@ -174,7 +181,7 @@ class Lineage:
 
     def _record(self, others: dict[str, Any]) -> bytes:
         ours: dict[str, Any] = {"workspace": str(self.workspace), "woke": self.woke, "steps": self.steps}
-        for name in ("pending", "handoffs", "words"):
+        for name in ("pending", "handoffs", "words", "brief"):
             if getattr(self, name):
                 ours[name] = getattr(self, name)
         return msgspec.json.format(msgspec.json.encode(ours | others))
@@ -185,6 +192,7 @@ class Lineage:
         self.pending = dict(record.get("pending", {}))
         self.handoffs = dict(record.get("handoffs", {}))
         self.words = list(record.get("words", []))
+        self.brief = record.get("brief", "")
 
     def _read(self) -> dict[str, Any] | Words | None:
         """The file's record; None when there is none; the reason when it can't serve this workspace."""
@@ -213,6 +221,7 @@ class _Shape(msgspec.Struct):
     pending: dict[str, str] = {}
     handoffs: dict[str, dict[str, str]] = {}
     words: list[str] = []
+    brief: str = ""
 
 
 def _unused(folder: Path) -> Path:

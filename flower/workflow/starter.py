@@ -9,7 +9,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from flower.core.documents import ADDED_ON_WAKE, Goal
+from flower.core.documents import ADDED_ON_WAKE, Brief, Goal
 from flower.core.events import Event
 from flower.core.guards import isolation_obstacle
 from flower.core.human import HumanChannel
@@ -18,7 +18,7 @@ from flower.core.runtime import OnEvent, Runtime
 from flower.core.words import Words, language_of
 from flower.core.workbench import Workbench
 from flower.workflow.base import Ctx, OnStep, Step, Workflow
-from flower.workflow.clarify import GO_ON_ASKING, clarify_step
+from flower.workflow.clarify import BRIEF_KEY, GO_ON_ASKING, clarify_step
 from flower.workflow.crew import CODER_PROMPT, lead_of
 from flower.workflow.goal import GOAL_KEY, goal_step, with_goal
 from flower.workflow.waking import BRIEF_NAME, GOAL_NAME, archive, wake_state, workbench_of
@@ -56,7 +56,10 @@ _BRIEF_ANEW = Words(
 )
 
 # A folder that was worked in before there was a brief, woken without a word.
-_NO_REQUEST = Words(
+__EDITED = Words(
+    "你改过需求确认书,这次按改过的做。", "you have edited the brief: this run goes by what it says now."
+)
+NO_REQUEST = Words(
     "这个目录里有一段做过的活,但没有需求确认书。先看现场(文件、git 记录),再问清楚接下来要做什么。",
     "Work was done in this folder before, but there is no brief. First see how things stand (files, git log), then ask"
     " what is to be done next.",
@@ -123,8 +126,9 @@ def starter_flow(
         timeout_s=timeout_s,
         language=spoken,
     )
+    edited = _is_edited(brief_path, lineage)
     unheard = [*lineage.words, *([words] if words and words not in lineage.words else [])]
-    said = _Said(words, unheard, spoken)
+    said = _Said(words, unheard, edited, spoken)
     clarifying = clarify_step(
         channel, brief_path=brief_path, prompt=said.request, name=CLARIFY, retries=1, language=spoken
     )
@@ -139,7 +143,7 @@ def starter_flow(
             goal_path=goal_path,
             brief_key=CLARIFY,
             name=SET_GOAL,
-            always_set=bool(words) and brief_path.exists(),
+            always_set=edited or (bool(words) and brief_path.exists()),
             retries=1,
             can_run=judge_can_run,
             language=spoken,
@@ -166,6 +170,8 @@ class StarterFlow(Workflow):
         """See `Workflow.run`."""
         self._take_in(runtime)
         listener = _Listener(self._said, self.context, on_event)
+        if self._said.edited:
+            listener(Event("notice", _EDITED.spoken(runtime.language), payload=_EDITED._asdict()))
         return await super().run(runtime, on_event=listener, on_step=on_step)
 
     def _take_in(self, runtime: Runtime) -> None:
@@ -179,11 +185,15 @@ class StarterFlow(Workflow):
 
 
 class _Said:
-    """What the person said: ``now``, and ``all`` that no session has heard for certain yet."""
+    """What the person said: ``now``, and ``all`` that no session has heard for certain yet.
 
-    def __init__(self, now: str, all_of_it: list[str], language: str) -> None:
+    ``edited``: they have changed the brief by hand since the work was told of it.
+    """
+
+    def __init__(self, now: str, all_of_it: list[str], edited: bool, language: str) -> None:
         self.now = now
         self.all = all_of_it
+        self.edited = edited
         self._language = language
 
     def request(self, ctx: Ctx) -> str:
@@ -202,7 +212,7 @@ class _Said:
     def go_on(self, ctx: Ctx) -> str:
         """What the work goes on with: it has the whole story, and is told only what is new."""
         anew = []
-        if CLARIFY in ctx["_results"]:
+        if self.edited or CLARIFY in ctx["_results"]:
             anew.append(_BRIEF_ANEW.spoken(self._language).format(brief=ctx.get(CLARIFY, "")))
         if SET_GOAL in ctx["_results"]:
             anew += self._goal(ctx, _GOAL_ANEW)
@@ -233,8 +243,20 @@ class _Listener:
         elif event.kind in ("text", "thinking", "tool_call") and self._step in (CLARIFY, WORK):
             # An answer proves that what came before it is in the transcript.
             lineage = self._ctx.get("_lineage")
-            if lineage is not None and self._said.all and not event.payload.get("subagent", True):
-                lineage.heard(*self._said.all)
-                self._said.all = []
+            if lineage is not None and not event.payload.get("subagent", True):
+                self._cross_out(lineage)
         if self._on_event is not None:
             self._on_event(event)
+
+    def _cross_out(self, lineage: Lineage) -> None:
+        lineage.heard(*self._said.all)
+        self._said.all = []
+        brief = self._ctx.get(BRIEF_KEY)
+        if self._step == WORK and isinstance(brief, Brief):
+            lineage.go_by(brief.digest())
+
+
+def _is_edited(path: Path, lineage: Lineage) -> bool:
+    """Whether the person has changed the brief by hand since the work was told of it."""
+    brief = Brief.load(path)
+    return brief is not None and brief.complete() and lineage.brief not in ("", brief.digest())

@@ -1,5 +1,6 @@
 """``需求.md``: what the person wants, in four sections, and what they added since."""
 
+import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -84,6 +85,14 @@ class Brief:
         brief = cls.parse(text)
         brief.path = Path(path)
         return brief
+
+    def digest(self) -> str:
+        """Another one for another content of the four sections; additions don't count.
+
+        It is that of what a file would give back, so that one that is read has the digest of the one written.
+        """
+        read_back = Brief.parse(self.to_markdown())
+        return hashlib.sha256("\0".join(text for _, text in read_back._said()).encode()).hexdigest()[:16]
 
     def missing(self) -> list[str]:
         """The names of the sections that say nothing, in their order. Additions don't count."""

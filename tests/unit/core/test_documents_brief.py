@@ -369,3 +369,16 @@ def test_documents_are_cheap_to_import() -> None:
     )
 
     assert program.stdout == "[]\n"
+
+
+@given(texts=st.lists(TEXTS | st.sampled_from(GOLDEN.split("\n")), min_size=1, max_size=8).map("\n".join))
+def test_a_brief_that_is_read_has_the_digest_of_the_one_that_was_written(texts: str) -> None:
+    written = Brief(goal=texts, accept=texts, bounds="nothing", unknowns=texts)
+    read = Brief.parse(written.to_markdown())
+    assert read.digest() == written.digest() == Brief.parse(read.to_markdown()).digest()
+
+
+def test_the_digest_tells_another_brief_and_minds_no_addition(brief: Brief) -> None:
+    other = Brief(**{**vars(brief), "bounds": "no themes at all"})
+    added = Brief(**{**vars(brief), "additions": [Addition(ADDED_MIDWAY, "and tables")]})
+    assert other.digest() != brief.digest() == added.digest()

@@ -77,6 +77,21 @@ def kill_at(step: str, when: Callable[[], None] = lambda: None) -> Callable[[str
 # ---------------------------------------------------------------- a first run
 
 
+def edit(starter: Starter, old: str, new: str) -> None:
+    """What a person does with an editor."""
+    path = starter.notes / "需求.md"
+    path.write_text(path.read_text().replace(old, new))
+
+
+def saying(starter: Starter, name: str) -> Answer:
+    """As `fluent`, with a remark while it works."""
+    answer = fluent(name)
+    if name == "干活":
+        path = starter.notes / "需求.md"
+        answer.during = lambda: Brief.load(path).append("支持表格", label="运行中补充")  # type: ignore[union-attr]
+    return answer
+
+
 async def test_a_first_run_asks_sets_the_goal_works_and_is_judged(starter: Starter) -> None:
     assert await starter.take(" 写个 md 转 html 的脚本 ") == ["确认需求", "设定目标", "干活", "干活·判定#1"]
     assert starter.told("确认需求").prompt == "写个 md 转 html 的脚本"
@@ -180,6 +195,26 @@ async def test_words_at_a_wake_land_in_the_brief_with_the_work_and_in_a_goal_tha
     assert work.resume == session and work.prompt.startswith("顺便支持代码块高亮\n")
     assert "跑一遍,看到 HTML" in work.prompt, "its context holds the old list"
     assert "不做别的" not in work.prompt, "it has the brief in its context"
+
+
+async def test_a_brief_that_was_changed_by_hand_is_what_the_next_wake_goes_by(starter: Starter) -> None:
+    await starter.take("写个 md 转 html 的脚本")
+    edit(starter, "不做别的", "不要联网")
+
+    assert await starter.take("", by_step=kill_at("干活")) == ["设定目标", "干活"]
+    assert await starter.take("") == ["设定目标", "干活", "干活·判定#1"], "nobody has heard of it yet"
+
+    assert "不要联网" in starter.told("设定目标").prompt
+    work = starter.told("干活")
+    assert "以这份为准" in work.prompt and "不要联网" in work.prompt and work.resume is not None
+    assert await starter.take("") == ["干活", "干活·判定#1"], "once is enough"
+    assert "不要联网" not in starter.told("干活").prompt
+
+
+async def test_a_remark_in_mid_run_is_no_change_by_hand(starter: Starter) -> None:
+    await starter.take("写个脚本", by_step=lambda name: saying(starter, name))
+    assert "## 运行中补充\n支持表格" in starter.brief
+    assert await starter.take("") == ["干活", "干活·判定#1"]
 
 
 async def test_the_same_words_again_are_not_added_twice(starter: Starter) -> None:
