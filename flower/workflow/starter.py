@@ -51,18 +51,19 @@ _GOAL_ANEW = Words(
     "The list of checks was made anew with these words; this one holds:\n\n{goal}",
 )
 _BRIEF_ANEW = Words(
-    "需求重新确认过,以这份为准:\n\n{brief}",
-    "The request was clarified anew; this brief holds:\n\n{brief}",
+    "需求改过了,以这份为准:\n\n{brief}",
+    "The request has changed; this brief holds:\n\n{brief}",
 )
 
 # A folder that was worked in before there was a brief, woken without a word.
-__EDITED = Words(
-    "你改过需求确认书,这次按改过的做。", "you have edited the brief: this run goes by what it says now."
-)
-NO_REQUEST = Words(
+_NO_REQUEST = Words(
     "这个目录里有一段做过的活,但没有需求确认书。先看现场(文件、git 记录),再问清楚接下来要做什么。",
     "Work was done in this folder before, but there is no brief. First see how things stand (files, git log), then ask"
     " what is to be done next.",
+)
+
+_EDITED = Words(
+    "你改过需求确认书,这次按改过的做。", "you have edited the brief: this run goes by what it says now."
 )
 
 NO_REQUEST = Words(
