@@ -325,7 +325,7 @@ async def test_a_folder_that_was_worked_in_without_a_brief_is_asked_about_first(
 
     work = starter.told("干活")
     assert work.resume == "11111111-1111-4111-8111-111111111111"
-    assert "需求重新确认过" in work.prompt and "不做别的" in work.prompt
+    assert "需求改过了" in work.prompt and "不做别的" in work.prompt
 
 
 # ---------------------------------------------------------------- a new matter
