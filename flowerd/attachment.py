@@ -165,22 +165,22 @@ class Attachment:
         workspace, who = self._workspace, self._hello.who
         match message:
             case Say(text=text, id=identity):
-                await workspace.say(text, identity, who)
+                await workspace.orders.say(text, identity, who)
                 await self._reply(Accepted(id=identity))
             case Interrupt():
-                await workspace.interrupt(who, self)
+                await workspace.orders.interrupt(who, self)
             case Resume(text=text):
-                await workspace.resume(text, who)
+                await workspace.orders.resume(text, who)
             case Stop():
                 await workspace.stop(wait_seconds=0)
             case Seen(seq=seq):
                 seen = min(seq, self._cursor)
                 workspace.standing.saw(Position(workspace.journal.generation, seen))
             case Answer(question_id=question, text=text):
-                await workspace.answer(text, question)
+                await workspace.orders.answer(text, question)
                 await self._reply(Accepted(id=question))
             case Aside(text=text, id=identity):
-                await workspace.aside(text, identity, who)
+                await workspace.orders.aside(text, identity, who)
                 await self._reply(Accepted(id=identity))
             case _:
                 raise BadFrame(f"not expected here: {getattr(message, 'tag', type(message).__name__)}")

@@ -12,9 +12,11 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from flower_protocol.runs import RunOptions
 from flower_protocol.workspaces import Place, Question, WorkspaceStatus
 from flowerd.progress import advanced, cost_of
 from flowerd.registry import Record
+from flowerd.run import Ending, Prepared
 from flowerd.shared import Shared
 from flowerd.snapshot import Position
 from flowerd.states import Move, after
@@ -23,6 +25,15 @@ from flowerd.wire import Draft
 
 PUBLISH_SECONDS: Final = 0.05
 LOOK_SECONDS: Final = 2.0
+
+_MOVES: Final = {
+    Ending.DONE: Move.END,
+    Ending.STOPPED: Move.END,
+    Ending.FAILED: Move.FAIL,
+    Ending.LOGIN: Move.NEED_LOGIN,
+    Ending.INTERRUPTED: Move.CUT_OFF,
+}
+_ERRORS: Final = frozenset({Ending.FAILED, Ending.LOGIN})
 
 
 class Client(Protocol):
@@ -109,13 +120,32 @@ class Standing:
             self._cost, self._spending = cost, spending
             self.publish_soon()
 
-    def move(self, move: Move, **changes: Any) -> None:
-        """Begin or end a run. Clients are told at once. Raises `IllegalMove`."""
-        self._touched = self._shared.clock()
-        self._known, self._waiting = True, Waiting()
-        changes = {"until": None, "updated_at": self._touched, **changes}
-        self._put(state=after(self.record.state, move), **changes)
-        self.publish()
+    def begin(self, options: RunOptions, prepared: Prepared) -> None:
+        """A run begins. Clients are told at once. Raises `IllegalMove`."""
+        new, record = options.new, self.record
+        self._move(
+            Move.START,
+            woke=prepared.woke,
+            checks=prepared.checks,
+            step=None,
+            index=0,
+            total=0,
+            round=0,
+            window=options.window or (0 if new else record.window),
+            context=0 if new else record.context,
+            session_id=None if new else record.session_id,
+            rehearse=options.rehearse,
+            options=options,
+            started_at=self._shared.clock(),
+            error=None,
+        )
+
+    def end(self, ending: Ending, error: str | None = None) -> None:
+        """The run has ended, or the one that waited for a login won't go on. Clients are told at once.
+
+        Raises `IllegalMove`.
+        """
+        self._move(_MOVES[ending], error=error if ending in _ERRORS else None)
 
     def advance(self, draft: Draft) -> None:
         """Take from an event what it tells."""
@@ -165,6 +195,13 @@ class Standing:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _move(self, move: Move, **changes: Any) -> None:
+        self._touched = self._shared.clock()
+        self._known, self._waiting = True, Waiting()
+        changes = {"until": None, "updated_at": self._touched, **changes}
+        self._put(state=after(self.record.state, move), **changes)
+        self.publish()
 
     def _wait(self, waiting: Waiting) -> None:
         if waiting == self._waiting:

@@ -15,28 +15,28 @@ _WHO: Final = "flowerctl"
 async def say(request: web.Request) -> web.Response:
     order = await body(request, SayTo)
     workspace = await request.app[DAEMON].workspaces.at(order.place)
-    await workspace.say(order.text, order.id, _WHO)
+    await workspace.orders.say(order.text, order.id, _WHO)
     return answer()
 
 
 async def answer_question(request: web.Request) -> web.Response:
     order = await body(request, AnswerTo)
     workspace = await request.app[DAEMON].workspaces.at(order.place)
-    await workspace.answer(order.text, order.question_id)
+    await workspace.orders.answer(order.text, order.question_id)
     return answer()
 
 
 async def interrupt(request: web.Request) -> web.Response:
     order = await body(request, At)
     workspace = await request.app[DAEMON].workspaces.at(order.place)
-    await workspace.interrupt(_WHO, _NOBODY)
+    await workspace.orders.interrupt(_WHO, _NOBODY)
     return answer()
 
 
 async def resume(request: web.Request) -> web.Response:
     order = await body(request, ResumeAt)
     workspace = await request.app[DAEMON].workspaces.at(order.place)
-    await workspace.resume(order.text, _WHO)
+    await workspace.orders.resume(order.text, _WHO)
     return answer()
 
 

@@ -277,8 +277,8 @@ async def test_a_stop_while_on_hold_ends_the_run(client: Attached, run: Scripted
 async def test_a_run_that_does_not_stop_has_its_children_ended(
     run: ScriptedRun, talk: Talk, place: Place, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flowerd.workspace.STOP_SECONDS", 0.2)
-    monkeypatch.setattr("flowerd.workspace.STOP_AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr("flowerd.active_run.STOP_SECONDS", 0.2)
+    monkeypatch.setattr("flowerd.active_run.STOP_AGAIN_SECONDS", 0.05)
     stage.obedient = False
 
     await talk.post("/v1/stop", At(place=place), Done)

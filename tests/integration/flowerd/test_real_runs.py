@@ -318,7 +318,7 @@ for line in sys.stdin:
 async def test_a_child_that_ignores_every_hint_is_ended_and_the_daemon_answers_meanwhile(
     daemon: Daemon, talk: Talk, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flowerd.workspace.STOP_SECONDS", 1.0)
+    monkeypatch.setattr("flowerd.active_run.STOP_SECONDS", 1.0)
     script, pidfile = tmp_path / "stubborn", tmp_path / "pid"
     script.write_text(STUBBORN.format(python=sys.executable))
     script.chmod(0o700)
