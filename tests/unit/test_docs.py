@@ -20,9 +20,10 @@ from flower.workflow import base
 from flower_protocol.runs import RunOptions
 from flower_protocol.workspaces import State
 from flowerctl.attach import arguments
-from flowerctl.language import SENTENCES, Texts
+from flowerctl.language import Texts
 from flowerctl.once import arguments as once
 from flowerctl.operate import main as operating
+from flowerctl.sentences import SENTENCES
 from flowerd import main as daemon
 from flowerd.options import FLAGS, HONOURED
 from flowerd.states import MOVES, Move

@@ -1,7 +1,7 @@
 import pytest
 
 from flowerctl.attach.arguments import Invocation, parse
-from flowerctl.language import SENTENCES, Texts, chosen
+from flowerctl.language import Texts, chosen
 
 
 def parsed(*arguments: str) -> Invocation:
@@ -142,14 +142,3 @@ def test_the_language_is_known_before_the_arguments_are_parsed() -> None:
     assert chosen(["x", "--lang", "en"], {"FLOWER_LANG": "zh"}) == "en"
     assert chosen(["--lang=zh"], {"FLOWER_LANG": "en"}) == "zh"
     assert chosen(["--", "--lang", "en"], {}) == "zh"
-
-
-@pytest.mark.parametrize("name", sorted(SENTENCES))
-def test_both_languages_name_the_same_values(name: str) -> None:
-    import string
-
-    def values(template: str) -> set[str]:
-        return {field for _, field, _, _ in string.Formatter().parse(template) if field}
-
-    chinese, english = SENTENCES[name]
-    assert values(chinese) == values(english)

@@ -1,0 +1,13 @@
+"""Every sentence of the three commands by its name, in Chinese and in English; a file a room."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from flowerctl.sentences import attach, failures, flags, once, operate, states, transcript
+
+ROOMS: Final = (attach, failures, flags, once, operate, states, transcript)
+
+SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {name: pair for room in ROOMS for name, pair in room.SENTENCES.items()}
+)
