@@ -2,8 +2,8 @@
 
 No SDK type crosses the library's outer wall: who shows or records a run sees events only. The kinds are
 ``text thinking prompt tool_call tool_result task system reset result error unknown`` (from messages), ``retry
-interrupt handoff notice`` (from `Runtime`), ``step`` (from `Workflow`), ``ask`` (from `HumanChannel`). A reader must
-have an else branch: kinds are added, never renamed.
+interrupt handoff notice`` (from `Runtime`), ``step`` (from `Workflow`), ``ask`` (from `HumanChannel`), ``judge``
+(from `with_goal`). A reader must have an else branch: kinds are added, never renamed.
 
 `normalize` goes by the names of the SDK's message classes rather than by the classes, so that it needs no import
 of the SDK and survives a message that this version doesn't know.

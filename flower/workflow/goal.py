@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from flower.core.agent import AgentSpec
-from flower.core.documents import Goal, Verdict
+from flower.core.documents import Goal
 from flower.core.human import HumanChannel
 from flower.core.result import StepResult
 from flower.core.roles import judge
@@ -104,9 +104,7 @@ def with_goal(
         {**spec_kw, "can_run": can_run},
         spoken,
     )
-    return replace(
-        step, retries=max(0, rounds - 1), gate=judging.passes, on_reject=lambda _, ctx: _feedback(ctx, spoken)
-    )
+    return replace(step, retries=max(0, rounds - 1), gate=judging.passes, on_reject=judging.sent_back)
 
 
 class _Setting:
@@ -152,8 +150,3 @@ class _Setting:
 
     def block(self, result: StepResult) -> str:
         return self._goal.prompt_block()
-
-
-def _feedback(ctx: Ctx, language: str) -> str:
-    verdict = ctx.get(VERDICT_KEY)
-    return verdict.feedback(language) if isinstance(verdict, Verdict) else ""

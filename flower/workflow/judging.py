@@ -1,15 +1,17 @@
 """One round before the judge: a fresh pair of eyes, its last words, and what the person says if it sees no way."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from flower.core.agent import AgentSpec
-from flower.core.documents import NOT_YET, Addition, Brief, Goal, Verdict
+from flower.core.documents import NOT_YET, UNCLEAR, Addition, Brief, Goal, Verdict
 from flower.core.events import Event
 from flower.core.human import HumanChannel
 from flower.core.result import StepResult
 from flower.core.roles import judge
 from flower.core.words import Words
+from flower.workflow import rounds
 from flower.workflow.base import Ctx, StepAbort
 from flower.workflow.frozen import language_in, tell, tell_words
 from flower.workflow.setting import GOAL_KEY, SETTER, is_outdated, keep, pour, setting_prompt
@@ -107,6 +109,7 @@ _CHANGED = Words(
     "目标由人改了,按新的做:{words}\n\n改之前的理由:{reason}",
     "The person has changed the goal, work by the new one: {words}\n\nThe reason before that: {reason}",
 )
+_UNCLEAR = Words(UNCLEAR, "the judge gave no clear answer: it counts as not yet achieved")
 _NO_RUNTIME = "拿不到 Runtime,无法判定目标"
 _NO_JUDGE = Words("判定没有做成:{error}", "the judgement failed: {error}")
 _AGAIN = Words(
@@ -115,7 +118,10 @@ _AGAIN = Words(
 
 
 class LastWords:
-    """Listens to a run, passes on what it hears, and keeps what its main thread said after its last tool call."""
+    """Listens to a judge's run, and keeps what its main thread said after its last tool call.
+
+    What it hears it passes on with ``judge`` in the payload: to whoever looks on, it is not the step's own.
+    """
 
     def __init__(self, ctx: Ctx) -> None:
         self._ctx = ctx
@@ -123,7 +129,7 @@ class LastWords:
         self._heard = False
 
     def __call__(self, event: Event) -> None:
-        tell(self._ctx, event)
+        tell(self._ctx, replace(event, payload={**event.payload, "judge": True}))
         if event.payload.get("subagent", True):
             return
         self._heard = True
@@ -166,6 +172,7 @@ class Judging:
         if ctx.get("_runtime") is None:
             raise StepAbort(_NO_RUNTIME)
         ctx[ROUND_KEY] = ctx.get(ROUND_KEY, 0) + 1
+        rounds.begins(ctx, ctx[ROUND_KEY])
         before = self._additions()
         goal, unlisted = await self._goal(ctx)
         verdict = ctx[VERDICT_KEY] = await self._ruling(ctx, goal, unlisted)
@@ -174,10 +181,18 @@ class Judging:
             # Said while it was being judged: neither the list nor whoever does the work has heard of it.
             verdict.state = NOT_YET
             verdict.reason = self._reason(_SAID_SINCE, _words(late), verdict.reason)
-            return False
+        rounds.ruled(ctx, ctx[ROUND_KEY], verdict)
         if verdict.unreachable:
             return await self._decided(ctx, goal, verdict)
         return verdict.achieved
+
+    def sent_back(self, result: StepResult, ctx: Ctx) -> str:
+        """The ``on_reject`` that belongs to the gate: what whoever did the work is told, for another round begins."""
+        verdict = ctx.get(VERDICT_KEY)
+        if not isinstance(verdict, Verdict):
+            return ""
+        rounds.sent_back(ctx, ctx.get(ROUND_KEY, 0) + 1)
+        return verdict.feedback(self._language)
 
     async def _goal(self, ctx: Ctx) -> tuple[Goal, list[Addition]]:
         """What to judge by, and what the person added that is not among its checks."""
@@ -190,6 +205,7 @@ class Judging:
         anew = Goal.last_in(await self._sent(ctx, self._setter, words, self._setting_label))
         if not anew.complete():
             return goal, brief.additions
+        rounds.anew(ctx, ctx[ROUND_KEY], anew)
         pour(anew, self._goal_path, ctx)
         return anew, []
 
@@ -207,7 +223,10 @@ class Judging:
     async def _ruling(self, ctx: Ctx, goal: Goal, unlisted: list[Addition]) -> Verdict:
         added = _ADDED.spoken(self._language).format(words=_words(unlisted)) if unlisted else ""
         prompt = _PROMPT.spoken(self._language).format(goal=goal.prompt_block(), added=added)
-        return Verdict.last_in(await self._sent(ctx, self._spec, prompt, self._label))
+        verdict = Verdict.last_in(await self._sent(ctx, self._spec, prompt, self._label))
+        if verdict.reason == UNCLEAR:
+            verdict.reason = _UNCLEAR.spoken(self._language)
+        return verdict
 
     async def _sent(self, ctx: Ctx, spec: AgentSpec, prompt: str, label: str) -> str:
         """What somebody says at the end whom this round sends out, in a session of their own."""

@@ -79,6 +79,11 @@ class Guarded:
     def rows(self) -> list[tuple[str, bool]]:
         return [(row["step"], row["ok"]) for row in rows(self.run_dir)]
 
+    def rounds(self) -> list[tuple[str, int, str | None]]:
+        """What was told of the judge's rounds: phase, number and verdict."""
+        told = [event.payload for event in self.events if event.kind == "judge"]
+        return [(each["phase"], each["round"], each.get("state")) for each in told]
+
     def sessions(self, beginning: str) -> list[str]:
         return [row["session_id"] for row in rows(self.run_dir) if row["step"].startswith(beginning)]
 
@@ -117,6 +122,18 @@ async def test_sent_back_twice_the_same_session_goes_on_and_fresh_eyes_see_that_
         judged = [told(each) for each in model.requests if each.scene == "judge"]
         assert not [text for text in judged if "做完了" in text], "the judge hears nothing from who did it"
     assert ctx.get("_failed_at") is None and ctx[VERDICT_KEY].achieved
+    assert here.rounds() == [
+        ("begins", 1, None),
+        ("ruled", 1, "not_yet"),
+        ("sent_back", 2, None),
+        ("begins", 2, None),
+        ("ruled", 2, "not_yet"),
+        ("sent_back", 3, None),
+        ("begins", 3, None),
+        ("ruled", 3, "achieved"),
+    ]
+    beside = {event.payload.get("session_id") for event in here.events if event.payload.get("judge")} - {None}
+    assert beside == set(here.sessions("干活·判定")), "what is the judge's is marked, and nothing else"
     worked = [session for step, session in zip(*columns(here), strict=True) if "判定" not in step]
     assert len(set(worked[1:])) == 1, "one session did the work"
     assert len(set(here.sessions("干活·判定"))) == 3, "each verdict is of somebody new"

@@ -57,6 +57,11 @@ class Guarded:
     def steps(self) -> list[str]:
         return [asked.step for asked in self.folder.asked]
 
+    @property
+    def rounds(self) -> list[dict[str, Any]]:
+        """What was told of the judge's rounds."""
+        return [event.payload for event in self.folder.events if event.kind == "judge"]
+
     def prompt(self, step: str) -> str:
         return next(asked.prompt for asked in self.folder.asked if asked.step == step)
 
@@ -207,6 +212,28 @@ async def test_the_rounds_are_bounded(set_goal: Guarded) -> None:
     assert set_goal.steps == ["干活", "干活·判定#1", "干活#round2", "干活·判定#2"] and "干活" not in ctx
 
 
+async def test_each_round_is_told_and_nothing_more_of_one_that_no_other_follows(set_goal: Guarded) -> None:
+    await set_goal.run("v1", NO, "v2", NO, rounds=2)
+
+    ruled = {"phase": "ruled", "state": "not_yet", "reason": "跑出来是 2", "failed": ["跑 x,看到 1"]}
+    assert set_goal.rounds == [
+        {"phase": "begins", "round": 1},
+        {**ruled, "round": 1},
+        {"phase": "sent_back", "round": 2},
+        {"phase": "begins", "round": 2},
+        {**ruled, "round": 2},
+    ]
+
+
+async def test_only_what_a_judge_says_is_marked_as_such(set_goal: Guarded) -> None:
+    answers = (Answer("v1", spoken=True), Answer(YES, spoken=True))
+
+    await set_goal.folder.run(set_goal.work(), answers=answers)
+
+    told = [event for event in set_goal.folder.events if event.kind == "text"]
+    assert [(event.text, event.payload.get("judge")) for event in told] == [("v1", None), (YES, True)]
+
+
 async def test_a_judge_that_crashes_costs_no_further_round(set_goal: Guarded) -> None:
     broken = Answer("达成", ok=False)
 
@@ -334,3 +361,13 @@ async def test_what_is_added_while_it_is_judged_is_done_before_anything_passes(s
 
     assert set_goal.steps == ["干活", "干活·判定#1", "干活#round2", "干活·定目标#2", "干活·判定#2"]
     assert "顺便支持高亮" in set_goal.prompt("干活#round2") and ctx["干活"] == "v2"
+    told = [(each["phase"], each.get("state") or each.get("checks")) for each in set_goal.rounds]
+    assert told == [
+        ("begins", None),
+        ("ruled", "not_yet"),
+        ("sent_back", None),
+        ("begins", None),
+        ("anew", ["跑 x,看到 1", "读 README,有用法", "有高亮"]),
+        ("ruled", "achieved"),
+    ]
+    assert "顺便支持高亮" in set_goal.rounds[1]["reason"]
