@@ -231,7 +231,7 @@ def test_every_field_of_a_payload_is_named() -> None:
 
     for event in told:
         assert event.payload.keys() <= said[event.kind], event
-    made_elsewhere = {"step", "interrupt", "notice", "retry", "handoff", "ask"}
+    made_elsewhere = {"step", "interrupt", "notice", "retry", "handoff", "ask", "judge"}
     assert {event.kind for event in told} == said.keys() - made_elsewhere
 
 
