@@ -228,15 +228,15 @@ class HumanChannel:
         return "\n\n".join(asks)
 
     def begin_chapter(self) -> None:
-        """Another matter begins: `settled_before` forgets what was asked about the last one."""
+        """Another matter begins: `asked_before` forgets what was asked about the last one."""
         self._keep(lambda log: log.begin_chapter())
 
-    def settled_before(self) -> list[Entry]:
-        """The questions of this chapter that have an outcome, whichever process asked them."""
+    def asked_before(self) -> list[Entry]:
+        """The questions of this chapter and what became of them, whichever process asked them."""
         if self._log is None:
             return []
         try:
-            return [entry for entry in self._log.chapter() if entry.state]
+            return self._log.chapter()
         except OSError as error:
             self._complain(self._log.path, error)
             return []
@@ -252,14 +252,15 @@ class HumanChannel:
     def _new(self, words: str, options: list[str], counted: bool) -> Ask:
         """A question with its number, written down; one that nobody is asked has its outcome already."""
         with self._lock:
-            ask = Ask(f"q{self._next_number()}", words, options, time.time())
+            again = self._left_open(words)
+            ask = Ask(f"q{again or self._next_number()}", words, options, time.time())
             ask.state = self._fate(words, counted)
             if ask.state != "asked":
                 ask.settled_at = ask.asked_at
             if counted and ask.state in ("asked", "timeout"):
                 self._counted += 1
             self.asks.append(ask)
-        if words:
+        if words and again is None:
             self._keep(lambda log: log.ask(_number(ask), words, options))
         if words and ask.state != "asked":
             self._keep_outcome(ask)
@@ -271,6 +272,14 @@ class HumanChannel:
         if counted and self.remaining == 0:
             return "over_budget"
         return "timeout" if self.timeout_s is not None and self.timeout_s <= 0 else "asked"
+
+    def _left_open(self, words: str) -> int | None:
+        """The number of the same question that a process before this one died over; None if there is none."""
+        here = {ask.id for ask in self.asks}
+        open_ones = (
+            entry for entry in self.asked_before() if not entry.state and f"q{entry.number}" not in here
+        )
+        return next((entry.number for entry in open_ones if entry.question == words), None)
 
     def _next_number(self) -> int:
         # It goes on where the log ended: an answer that comes late must not meet another question of its number.

@@ -37,6 +37,11 @@ _SETTLED = Words(
 them again either.)
 {answers}""",
 )
+_OPEN = Words(
+    "(这些问了还没有得到回答就断了,回答不会再来。要弄清楚就再问一遍。)\n{questions}",
+    "(These had been asked and were not answered before the break; no answer will come. Ask again what you need.)\n"
+    "{questions}",
+)
 _QUESTION = Words("- 问:{question}\n  答:{answer}", "- Q: {question}\n  A: {answer}")
 _NO_ANSWER = Words("(没有得到回答,自己判断)", "(no answer: use your own judgement)")
 
@@ -135,11 +140,17 @@ class _Clarifying:
         if self._name not in ctx.get("_inherited", {}):
             self._channel.begin_chapter()
             return
-        entries = self._channel.settled_before()
-        if entries:
+        entries = self._channel.asked_before()
+        settled = [entry for entry in entries if entry.state]
+        known = {entry.question for entry in settled}
+        if settled:
             # An answer is on disk before the agent has it: killed in between, only the log knows it.
-            answers = "\n".join(_told(entry, self._language) for entry in entries)
+            answers = "\n".join(_told(entry, self._language) for entry in settled)
             ctx["_runtime"].keep(_SETTLED.spoken(self._language).format(answers=answers))
+        left = [f"- {entry.question}" for entry in entries if entry.question not in known]
+        if left:
+            # The CLI tells the model that the call was interrupted, which it may take for an answer.
+            ctx["_runtime"].keep(_OPEN.spoken(self._language).format(questions="\n".join(left)))
 
 
 def _told(entry: Entry, language: str) -> str:

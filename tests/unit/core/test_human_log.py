@@ -114,7 +114,24 @@ async def test_another_process_goes_on_counting_so_that_a_late_answer_meets_no_o
     ask = await HumanChannel(log_path=page, timeout_s=0).ask("第二个")
 
     assert ask.id == "q2"
-    assert [entry.question for entry in HumanChannel(log_path=page).settled_before()] == ["第一个", "第二个"]
+    assert [entry.question for entry in HumanChannel(log_path=page).asked_before()] == ["第一个", "第二个"]
+
+
+async def test_a_question_that_a_killed_process_left_open_has_its_place_and_number_again(page: Path) -> None:
+    before = HumanChannel(log_path=page)
+    task = asyncio.create_task(before.ask("什么时候要?"))
+    assert await before.next_ask(5) is not None
+    task.cancel()  # as far as the page knows: nothing more is written
+
+    after = HumanChannel(log_path=page)
+    again, other = (asyncio.create_task(after.ask(words)) for words in ("什么时候要?", "给谁用?"))
+    for _ in range(2):
+        assert await after.next_ask(5) is not None
+    assert after.answer("q1", "明天") and after.answer("q2", "我妈")
+    assert ((await again).id, (await other).id) == ("q1", "q2")
+
+    text = page.read_text()
+    assert text.count("什么时候要?") == 1 and text.index("明天") < text.index("给谁用?")
 
 
 async def test_what_nobody_was_asked_stands_there_too(page: Path) -> None:

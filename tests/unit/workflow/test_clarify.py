@@ -161,9 +161,10 @@ async def test_a_continued_clarifier_is_given_what_was_answered(
     await folder.run(again, answers=(Answer(WHOLE),))
 
     assert folder.asked[0].prompt == CLARIFY_RESUME and folder.asked[0].resume is not None
-    [recalled] = kept
+    [recalled, unanswered] = kept
     assert "问:什么语言?\n  答:Go" in recalled and "要网页吗?" in recalled
-    assert "颜色?" not in recalled, "nobody answered that: it may be asked"
+    assert "颜色?" not in recalled, "nobody answered that"
+    assert "- 颜色?" in unanswered and "再问一遍" in unanswered and "什么语言?" not in unanswered
 
 
 async def test_a_clarifier_that_begins_is_given_nothing_of_an_older_matter(
@@ -174,7 +175,7 @@ async def test_a_clarifier_that_begins_is_given_nothing_of_an_older_matter(
     ctx: dict[str, Any] = {"_inherited": {}}
     assert step(channel, path).when(ctx) is True  # type: ignore[misc]
 
-    assert channel.settled_before() == []
+    assert channel.asked_before() == []
 
 
 def test_the_gate_speaks_of_the_last_whole_brief(channel: HumanChannel, path: Path) -> None:
