@@ -251,8 +251,9 @@ class HumanChannel:
 
     def _new(self, words: str, options: list[str], counted: bool) -> Ask:
         """A question with its number, written down; one that nobody is asked has its outcome already."""
+        before = self.asked_before() if words else []
         with self._lock:
-            again = self._left_open(words)
+            again = self._left_open(words, before)
             ask = Ask(f"q{again or self._next_number()}", words, options, time.time())
             ask.state = self._fate(words, counted)
             if ask.state != "asked":
@@ -273,13 +274,11 @@ class HumanChannel:
             return "over_budget"
         return "timeout" if self.timeout_s is not None and self.timeout_s <= 0 else "asked"
 
-    def _left_open(self, words: str) -> int | None:
+    def _left_open(self, words: str, before: list[Entry]) -> int | None:
         """The number of the same question that a process before this one died over; None if there is none."""
         here = {ask.id for ask in self.asks}
-        open_ones = (
-            entry for entry in self.asked_before() if not entry.state and f"q{entry.number}" not in here
-        )
-        return next((entry.number for entry in open_ones if entry.question == words), None)
+        left = (entry.number for entry in before if not entry.state and entry.question == words)
+        return next((number for number in left if f"q{number}" not in here), None)
 
     def _next_number(self) -> int:
         # It goes on where the log ended: an answer that comes late must not meet another question of its number.
