@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flower.core.events import Event
 from flower_protocol.runs import RunOptions, StartRun
 from flower_protocol.workspaces import Place
 from flowerd.prerequisites import refusal_of, rehearsed, require_credentials
@@ -34,20 +35,17 @@ class Flow:
     def close(self) -> None:
         self.closing.close()
 
-    def round_of(self, step: str) -> int:
-        """Which round of the work the run is in, while it is at ``step``; 0 before and after the work."""
+    def round_after(self, event: Event, before: int) -> int:
+        """Which round of the work the run is in after ``event``, ``before`` it ``before``; 0 outside of the work."""
         from flower.workflow.starter import WORK
 
-        if step != WORK:
-            return 0
-        return 1 + self._judged()
-
-    @property
-    def judging(self) -> bool:
-        """Whether the work waits for who judges it, and not they for the work."""
-        from flower.workflow.goal import ROUND_KEY
-
-        return bool(self.workflow.context.get(ROUND_KEY, 0) > self._judged())
+        match event.kind:
+            case "step":
+                return int(event.text == WORK)
+            case "judge":
+                return int(event.payload["round"])
+            case _:
+                return before
 
     def checks(self) -> int:
         """How many checks the goal has by now."""
@@ -56,12 +54,6 @@ class Flow:
 
         goal = self.workflow.context.get(GOAL_KEY)
         return len(goal.checks) if isinstance(goal, Goal) else self.prepared.checks
-
-    def _judged(self) -> int:
-        from flower.workflow.starter import WORK
-
-        # A row of the judge's ends a round, whatever it says.
-        return sum(each.step.startswith(f"{WORK}·判定#") for each in self.runtime.results)
 
 
 def opened(place: Place, request: StartRun, unheard: Sequence[str], *, probe: Ask | None) -> Flow:

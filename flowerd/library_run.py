@@ -36,8 +36,8 @@ logger = logging.getLogger(__name__)
 UNCHECKED_EVENTS: Final = 64
 UNCHECKED_CHARACTERS: Final = 128 * 1024
 ROOM_SECONDS: Final = 60.0
-# After one of these a step, an agent or a turn of one has begun or ended.
-_TURNING_POINTS: Final = frozenset({"step", "system", "result"})
+# After one of these a step, a round, an agent or a turn of one has begun or ended.
+_TURNING_POINTS: Final = frozenset({"step", "judge", "system", "result"})
 
 
 class LibraryRun:
@@ -56,7 +56,7 @@ class LibraryRun:
         self._own_loop: asyncio.AbstractEventLoop | None = None
         self._sink: Sink | None = None
         self._unchecked = (0, 0)
-        self._step = ""
+        self._round = 0
         self._stood = (0, 0)
         # One thread: a person's words are added to the brief in the order in which they were said.
         self._adding = ThreadPoolExecutor(1, thread_name_prefix="brief")
@@ -179,12 +179,8 @@ class LibraryRun:
         return (*self._unheard, *([self._request.ask] if self._request.ask else []))
 
     def _tell(self, event: Event) -> None:
-        draft = drafted(event)
-        if self._ready.judging:
-            draft = replace(draft, payload={**draft.payload, "judge": True})
-        self._send(draft)
-        if event.kind == "step":
-            self._step = event.text
+        self._send(drafted(event))
+        self._round = self._ready.round_after(event, self._round)
         if event.kind in _TURNING_POINTS:
             self._stands()
         events, characters = self._unchecked
@@ -203,9 +199,9 @@ class LibraryRun:
         """Tell how far it is, as far as no event says so."""
         flow, sink = self._ready, self._sink
         assert sink is not None, "set before the thread started"
-        round, checks = flow.round_of(self._step), flow.checks()
-        if (round, checks) != self._stood:
-            self._stood = round, checks
+        stands = round, checks = self._round, flow.checks()
+        if stands != self._stood:
+            self._stood = stands
             self._on_daemon_loop(lambda: sink.stands(round=round, checks=checks))
 
     def _on_daemon_loop(self, work: Callable[[], Any]) -> None:

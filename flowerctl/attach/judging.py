@@ -1,4 +1,4 @@
-"""The lines around a round's judgement: whose turn it is, the verdict, and what can't be verified at all."""
+"""The lines around a round's judgement: that it begins, the checks, the verdict, and what can't be verified at all."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,56 +6,57 @@ from typing import Final
 
 from flower_protocol.events import EventRecord
 from flowerctl.attach.lines import Lines, hung, said
-from flowerctl.attach.rounds import Turn
-from flowerctl.attach.verdict import Conclusion, verdict_in
 from flowerctl.attach.view import View, number
 from flowerctl.output import Style
 from flowerctl.sanitize import clean_line
 
-_LOOKS: Final[Mapping[Conclusion, tuple[str, Style]]] = MappingProxyType(
-    {
-        Conclusion.ACHIEVED: ("+", Style.GOOD),
-        Conclusion.NOT_YET: ("!", Style.WARN),
-        Conclusion.UNREACHABLE: ("x", Style.BAD),
-    }
+_LOOKS: Final[Mapping[str, tuple[str, Style]]] = MappingProxyType(
+    {"achieved": ("+", Style.GOOD), "not_yet": ("!", Style.WARN), "unreachable": ("x", Style.BAD)}
 )
+_UNCLEAR: Final = ("!", Style.WARN)
 
 
-def turn(event: EventRecord, view: View) -> Lines:
-    """That the judge looks at a round now, or that the work was sent back; nothing for most events."""
-    match view.rounds.turn(event):
-        case Turn.JUDGING:
-            return said("#", view.texts("judging", round=view.rounds.number), view, Style.BOLD)
-        case Turn.SENT_BACK:
-            name = f"{clean_line(view.rounds.step)}#round{view.rounds.number + 1}"
-            return said("<-", view.texts("sent_back", name=name), view, Style.BOLD)
+def judge(event: EventRecord, view: View) -> Lines:
+    """Where a round stands before the judge."""
+    round = int(number(event.payload.get("round")))
+    match event.payload.get("phase"):
+        case "begins":
+            return said("#", view.texts("judging", round=round), view, Style.BOLD)
+        case "anew":
+            checks = _items(event, "checks")
+            head = said("#", view.texts("checks_anew", count=len(checks)), view, Style.BOLD)
+            return head + _listed("    - ", checks, view)
+        case "ruled":
+            return _verdict(event, round, view)
+        case "sent_back":
+            return said("<-", view.texts("sent_back", round=round), view, Style.BOLD)
         case _:
-            return ()
+            return said("-", event.text, view) if event.text else ()
 
 
-def verdict(event: EventRecord, view: View) -> Lines:
-    """The verdict that a judge's text is; nothing when it plainly is none."""
-    found = verdict_in(event.text)
-    if found is None:
-        return ()
-    icon, style = _LOOKS[found.conclusion]
-    head = view.texts("verdict", round=view.rounds.number, conclusion=view.texts(found.conclusion))
-    lines = said("", found.before, view) if found.before else ()
-    lines += said(icon, head, view, style)
-    lines += hung("    ", found.reason, view) if found.reason else ()
-    for item in found.failed:
-        lines += hung("    - ", item, view)
-    return lines
+def _verdict(event: EventRecord, round: int, view: View) -> Lines:
+    state, reason = str(event.payload.get("state") or ""), str(event.payload.get("reason") or "")
+    known = state if state in _LOOKS else "unclear"
+    icon, style = _LOOKS.get(state, _UNCLEAR)
+    head = view.texts("verdict", round=round, conclusion=view.texts(f"verdict_{known}"))
+    lines = said(icon, head, view, style)
+    lines += hung("    ", reason, view) if reason else ()
+    return lines + _listed("    - ", _items(event, "failed"), view)
 
 
 def unverifiable(event: EventRecord, view: View) -> Lines:
     """Which checks of the goal can't be verified here, while the goal may still be changed."""
-    items = event.payload.get("unverifiable")
-    checks = items if isinstance(items, list | tuple) else ()
-    count, total = len(checks), int(number(event.payload.get("total")))
+    checks, total = _items(event, "unverifiable"), int(number(event.payload.get("total")))
     path = view.inside(clean_line(str(event.payload.get("path") or "")))
-    lines = said("#", view.texts("unverifiable", count=count, total=total), view, Style.WARN)
+    lines = said("#", view.texts("unverifiable", count=len(checks), total=total), view, Style.WARN)
     lines += hung("    ", view.texts("unverifiable_change", path=path), view)
-    for check in checks:
-        lines += hung("      · ", str(check), view)
-    return lines
+    return lines + _listed("      · ", checks, view)
+
+
+def _items(event: EventRecord, name: str) -> tuple[str, ...]:
+    found = event.payload.get(name)
+    return tuple(str(each) for each in found) if isinstance(found, list | tuple) else ()
+
+
+def _listed(first: str, items: tuple[str, ...], view: View) -> Lines:
+    return tuple(line for item in items for line in hung(first, item, view))

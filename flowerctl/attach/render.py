@@ -16,7 +16,8 @@ from flowerctl import figures
 from flowerctl.attach.aside import aside
 from flowerctl.attach.ask import ask
 from flowerctl.attach.handoff import handoff
-from flowerctl.attach.judging import turn, unverifiable, verdict
+from flowerctl.attach.held import of_judge, released_by
+from flowerctl.attach.judging import judge, unverifiable
 from flowerctl.attach.lines import Lines, one_line, said
 from flowerctl.attach.view import View, level_of, number
 from flowerctl.output import Line, Style
@@ -36,8 +37,13 @@ _PERSONAL_TOOLS: Final = "mcp__human__"  # their questions and words are shown a
 
 def render(event: EventRecord, view: View) -> Lines:
     """The lines of ``event``, none if it isn't shown. A kind that isn't known is shown by its text."""
-    shown = _RENDERERS.get(event.kind, _other)(event, view)
-    return tuple(shown)
+    return released(event, view) + tuple(_RENDERERS.get(event.kind, _other)(event, view))
+
+
+def released(event: EventRecord, view: View) -> Lines:
+    """What a judge said before, now that it is known to be no verdict."""
+    words = released_by(event, view.held)
+    return said("", words, view) if words else ()
 
 
 def _step(event: EventRecord, view: View) -> Lines:
@@ -65,8 +71,8 @@ def _continued(event: EventRecord, view: View) -> str:
 def _text(event: EventRecord, view: View) -> Lines:
     if event.payload.get("subagent"):
         return said("", event.text, view, Style.DIM, gutter="| ") if view.verbose else ()
-    if view.rounds.judged:
-        return verdict(event, view) or said("", event.text, view)  # the level would be the judge's
+    if of_judge(event) and not view.verbose:
+        return ()  # it comes with what follows it
     return said("", event.text, view) + _level(event, view)
 
 
@@ -234,10 +240,6 @@ def _task(event: EventRecord, view: View) -> Lines:
     return said("#", event.text, view, Style.DIM) if event.text and (ended or view.verbose) else ()
 
 
-def _system(event: EventRecord, view: View) -> Lines:
-    return turn(event, view) + _verbosely("-")(event, view)
-
-
 def _behind(icon: str, style: Style = Style.PLAIN) -> Callable[[EventRecord, View], Lines]:
     return lambda event, view: said(icon, event.text, view, style) if event.text else ()
 
@@ -256,12 +258,13 @@ _RENDERERS: Final[Mapping[str, Callable[[EventRecord, View], Lines]]] = MappingP
         "tool_call": _tool_call,
         "tool_result": _tool_result,
         "task": _task,
-        "system": _system,
+        "system": _verbosely("-"),
         "unknown": _verbosely("-"),
         "reset": _behind("#"),
         "result": _result,
         "error": _error,
         "retry": _retry,
+        "judge": judge,
         "handoff": handoff,
         "ask": ask,
         "aside": aside,

@@ -8,8 +8,9 @@ from flower_protocol.events import EventRecord
 from flower_protocol.workspaces import Question, WorkspaceStatus
 from flowerctl import figures
 from flowerctl.attach.ask import question
+from flowerctl.attach.lines import Lines
 from flowerctl.attach.questions import is_question
-from flowerctl.attach.render import ending, failure_of, render, unheard
+from flowerctl.attach.render import ending, failure_of, released, render, unheard
 from flowerctl.attach.view import View, advance
 from flowerctl.language import Texts
 from flowerctl.output import Line, Style
@@ -70,7 +71,7 @@ class Transcript:
             # The sum is today's: beside what happened long ago it would be wrong.
             view = replace(self._view, width=self.width, spent=self._view.spent if live else 0.0)
             last = live and event.kind == "run_ended"
-            shown = unheard(event, view) + ending(event, view) if last else render(event, view)
+            shown = _parting(event, view) if last else render(event, view)
             if event.seq in own and is_question(event):
                 continue  # shown when it is its turn
             self._view = advance(view, event)
@@ -125,3 +126,7 @@ class Transcript:
     def _marked(self, lines: Iterable[Line]) -> list[Line]:
         mark = self.mark
         return [replace(line, text=mark + line.text) for line in lines] if mark else list(lines)
+
+
+def _parting(event: EventRecord, view: View) -> Lines:
+    return released(event, view) + unheard(event, view) + ending(event, view)

@@ -1,10 +1,10 @@
 """What the screen knows of a run while it shows it: the few things a line says beyond its own event."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from flower_protocol.events import EventRecord
-from flowerctl.attach.rounds import Rounds
+from flowerctl.attach.held import held_after, of_judge
 from flowerctl.language import Texts
 from flowerctl.places import shortened
 
@@ -17,7 +17,7 @@ class View:
     ``broken_off`` says that the turn was ended on purpose, by a person or for a handoff, ``waiting`` that the run
     waits for something, ``error`` what the last error of this turn said. ``home`` and ``workspace`` make paths short,
     ``me`` is who looks at this screen, ``precise``: money has four decimals. ``asked`` are the open questions that
-    stand on the screen.
+    stand on the screen, ``held`` is what a judge said last, as long as it isn't shown.
     """
 
     texts: Texts
@@ -36,7 +36,7 @@ class View:
     me: str = ""
     precise: bool = False
     asked: frozenset[str] = frozenset()
-    rounds: Rounds = field(default_factory=Rounds)
+    held: str = ""
 
     def elapsed(self, event: EventRecord) -> float:
         """Seconds from the start of the run to ``event``; 0 when the start wasn't seen."""
@@ -55,7 +55,7 @@ class View:
 
 def advance(view: View, event: EventRecord) -> View:
     """The view after ``event`` was shown."""
-    view = replace(view, rounds=view.rounds.after(event))
+    view = replace(view, held="" if view.verbose else held_after(event, view.held))
     if event.kind == "run_started":
         rehearsing = event.payload.get("rehearse", view.rehearsing) is True
         return replace(
@@ -81,13 +81,16 @@ def advance(view: View, event: EventRecord) -> View:
         name = frozenset({str(event.payload.get("id"))})
         open_now = event.payload.get("state") == "asked"
         return replace(view, asked=view.asked | name if open_now else view.asked - name)
-    level = 0 if view.rounds.judged else level_of(event)
+    level = level_of(event)
     return replace(view, level=level) if level else view
 
 
 def level_of(event: EventRecord) -> int:
-    """The main thread's context after a text of its own, in tokens; 0 when the event doesn't tell."""
-    if event.kind != "text" or event.payload.get("subagent"):
+    """The main thread's context after a text of its own, in tokens; 0 when the event doesn't tell.
+
+    A judge's is none: the work goes on with its own.
+    """
+    if event.kind != "text" or event.payload.get("subagent") or of_judge(event):
         return 0
     return int(number(event.payload.get("context")))
 

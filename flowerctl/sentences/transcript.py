@@ -24,7 +24,12 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "verdict_achieved": ("达成", "achieved"),
         "verdict_not_yet": ("未达成", "not yet achieved"),
         "verdict_unreachable": ("无法达成", "out of reach"),
-        "sent_back": ("打回去接着做 · {name}", "sent back · {name}"),
+        "verdict_unclear": ("不明确", "unclear"),
+        "checks_anew": (
+            "判定清单重推好了,共 {count} 条:",
+            "the list of checks was made anew, {count} of them:",
+        ),
+        "sent_back": ("打回去接着做 · 第 {round} 轮", "sent back · round {round}"),
         "unverifiable": (
             "目标里有 {count}/{total} 条在这个环境里验不了 —— 判定时它们必然过不去,会停下来问你。",
             "{count} of {total} checks of the goal can't be verified here: they can't pass, and you will be asked.",

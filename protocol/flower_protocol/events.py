@@ -10,8 +10,8 @@ class EventRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     ``seq`` counts from 1 within a generation, without gaps. ``kind`` is one of the library's event kinds
     (text, thinking, prompt, tool_call, tool_result, task, system, reset, result, error, unknown, retry, interrupt,
-    notice, step, ask, handoff) or of the daemon's own (``run_started``, ``run_ended``, ``remark``, ``interrupted``,
-    ``resumed``, ``aside``, ``notice``). A reader shows a kind it doesn't know by its text alone.
+    notice, step, ask, handoff, judge) or of the daemon's own (``run_started``, ``run_ended``, ``remark``,
+    ``interrupted``, ``resumed``, ``aside``, ``notice``). A reader shows a kind it doesn't know by its text alone.
     """
 
     seq: int

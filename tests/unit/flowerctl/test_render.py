@@ -34,6 +34,7 @@ KINDS = [
     "resumed",
     "notice",
     "aside",
+    "judge",
     "something_newer",
 ]
 
@@ -346,68 +347,117 @@ def test_money_is_precise_where_one_turn_is_all() -> None:
     assert shown(ended, precise=True) == ["  + 完成 1 轮 · $0.5300 · 用时 0:00"]
 
 
-NOT_YET = "# 结论\n未达成\n\n# 理由\n没有 OK\n\n# 未通过\n- 跑 check.sh,看到 OK"
-DONE = "看完了。\n## 结论\n**达成**\n## 理由\n看到了\n## 未通过\n无"
+VERDICT = "# 结论\n未达成\n\n# 理由\n没有 OK\n\n# 未通过\n- 跑 check.sh,看到 OK"
+RULED = {
+    "phase": "ruled",
+    "round": 1,
+    "state": "not_yet",
+    "reason": "没有 OK",
+    "failed": ["跑 check.sh,看到 OK"],
+}
+RULED_LINES = ["  ! 第 1 轮判定:未达成", "    没有 OK", "    - 跑 check.sh,看到 OK"]
 
 
-def working(session: str, *said: EventRecord) -> list[EventRecord]:
-    begun = an_event("system", "init", subtype="init", session_id=session)
-    return [begun, *said, an_event("result", session_id=session, is_error=False, num_turns=1, cost_usd=0.0)]
+def of_judge(kind: str, text: str = "", **payload: Any) -> EventRecord:
+    return an_event(kind, text, judge=True, subagent=False, **payload)
 
 
 def test_a_round_is_judged_sent_back_and_judged_again() -> None:
     lines = in_a_row(
         an_event("step", "干活", index=3, total=3),
-        *working("work", an_event("text", "写好了", context=2000)),
-        *working("judge-1", an_event("text", NOT_YET, context=9000)),
-        *working("work", an_event("text", "补好了", context=2000)),
-        *working("judge-2", an_event("text", DONE)),
+        an_event("text", "写好了", context=2000),
+        an_event("judge", phase="begins", round=1),
+        of_judge("text", "我去看。", context=9000),
+        of_judge("tool_call", "sh check.sh"),
+        of_judge("text", VERDICT, context=9500),
+        an_event("judge", **RULED),
+        an_event("judge", phase="sent_back", round=2),
+        an_event("text", "补好了", context=2000),
+        an_event("judge", phase="begins", round=2),
+        an_event("judge", phase="ruled", round=2, state="achieved", reason="看到了", failed=[]),
     )
 
-    assert [line for line in lines if "完成" not in line] == [
+    assert lines == [
         "== 干活 ==============================  3/3",
         "  写好了",
         "  - 上下文 2.0K",
         "  # 第 1 轮做完了,交给判定者看",
-        "  ! 第 1 轮判定:未达成",
-        "    没有 OK",
-        "    - 跑 check.sh,看到 OK",
-        "  <- 打回去接着做 · 干活#round2",
+        "  我去看。",
+        "  * sh check.sh",
+        *RULED_LINES,
+        "  <- 打回去接着做 · 第 2 轮",
         "  补好了",
         "  # 第 2 轮做完了,交给判定者看",
-        "  看完了。",
         "  + 第 2 轮判定:达成",
         "    看到了",
     ]
 
 
-def test_a_session_that_takes_over_or_begins_anew_is_no_judge() -> None:
-    taken_over = in_a_row(
-        an_event("step", "干活", index=1, total=1),
-        *working("one"),
-        an_event("handoff", phase="done", **LEVELS),
-        *working("two"),
-    )
-    begun_anew = in_a_row(
-        an_event("step", "干活", index=1, total=1),
-        an_event("system", "init", subtype="init", session_id="one"),
-        an_event("error", "API Error: 500"),
-        *working("two"),
+def test_rounds_are_told_in_english_too() -> None:
+    english = {"texts": Texts("en")}
+    ruled = an_event(
+        "judge", phase="ruled", round=3, state="unreachable", reason="no macOS", failed=["open it"]
     )
 
-    assert not any("判定" in line for line in taken_over + begun_anew)
+    assert shown(ruled, **english) == [
+        "  x round 3 was judged: out of reach",
+        "    no macOS",
+        "    - open it",
+    ]
+    assert shown(an_event("judge", phase="sent_back", round=2), **english) == ["  <- sent back · round 2"]
 
 
-def test_what_is_no_plain_verdict_is_shown_as_it_is() -> None:
-    unclear = "# 结论\n应该可以吧\n# 理由\n猜的\n# 未通过\n无"
-    lines = in_a_row(
-        an_event("step", "干活", index=1, total=1), *working("w"), *working("j", an_event("text", unclear))
-    )
+def test_who_comes_in_the_middle_of_a_judgement_sees_the_verdict_once() -> None:
+    before_its_words = in_a_row(of_judge("text", VERDICT), of_judge("result"), an_event("judge", **RULED))
+    after_them = in_a_row(an_event("judge", **RULED))
 
-    assert "  应该可以吧" in lines
+    assert [line for line in before_its_words if "完成" not in line] == after_them == RULED_LINES
+
+
+def test_a_verdict_that_was_overruled_is_shown_as_it_counts() -> None:
+    done = "# 结论\n达成\n# 理由\n看到了\n# 未通过\n无"
+    late = {
+        "phase": "ruled",
+        "round": 1,
+        "state": "not_yet",
+        "reason": "人刚才又说了\n- 要红的",
+        "failed": [],
+    }
+
+    assert in_a_row(of_judge("text", done), an_event("judge", **late)) == [
+        "  ! 第 1 轮判定:未达成",
+        "    人刚才又说了",
+        "    - 要红的",
+    ]
+
+
+def test_of_an_unclear_verdict_and_of_none_at_all_the_judges_own_words_are_shown() -> None:
+    unclear = an_event("judge", phase="ruled", round=1, state="", reason="没给出明确结论", failed=[])
+
+    assert in_a_row(of_judge("text", "应该可以吧"), unclear) == [
+        "  应该可以吧",
+        "  ! 第 1 轮判定:不明确",
+        "    没给出明确结论",
+    ]
+    assert in_a_row(of_judge("text", "我先看看"), an_event("run_ended", ok=True))[0] == "  我先看看"
+
+
+def test_checks_that_were_made_anew_are_listed_instead_of_the_words_they_came_in() -> None:
+    anew = an_event("judge", phase="anew", round=1, checks=["跑 x", "有高亮"])
+
+    assert in_a_row(of_judge("text", "# 目标\nx\n# 判定清单\n- 跑 x\n- 有高亮"), anew) == [
+        "  # 判定清单重推好了,共 2 条:",
+        "    - 跑 x",
+        "    - 有高亮",
+    ]
+
+
+def test_verbosely_a_judges_words_are_shown_as_they_come() -> None:
+    assert shown(of_judge("text", "我去看。", context=9000), verbose=True) == ["  我去看。"]
 
 
 VALUES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=80))
+PHASES = st.sampled_from(["begins", "anew", "ruled", "sent_back", "achieved", "near", "done"])
 PAYLOADS = st.dictionaries(
     st.sampled_from(
         [
@@ -440,9 +490,16 @@ PAYLOADS = st.dictionaries(
             "degraded",
             "unverifiable",
             "at",
+            "judge",
+            "round",
+            "reason",
+            "failed",
+            "checks",
         ]
     ),
-    st.one_of(VALUES, st.lists(VALUES, max_size=3), st.dictionaries(st.text(max_size=5), VALUES, max_size=2)),
+    st.one_of(
+        VALUES, PHASES, st.lists(VALUES, max_size=3), st.dictionaries(st.text(max_size=5), VALUES, max_size=2)
+    ),
     max_size=6,
 )
 

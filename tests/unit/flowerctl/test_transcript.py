@@ -66,3 +66,12 @@ def test_the_sum_is_shown_beside_what_happens_now_not_beside_the_past() -> None:
 
 def test_a_command_to_copy_is_never_broken() -> None:
     assert len(transcript().whole("接上去:cd " + "/long" * 40)) == 1
+
+
+def test_what_a_judge_said_before_the_run_broke_off_is_not_lost() -> None:
+    ended = [
+        event(1, "text", "我先看看", judge=True, subagent=False),
+        event(2, "run_ended", outcome="stopped", cost_usd=0.0),
+    ]
+
+    assert texts(transcript().events(ended, live=True))[0] == "  我先看看"
