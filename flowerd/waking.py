@@ -47,7 +47,7 @@ async def look(workspace: Workspace, shared: Shared, language: str) -> Wake:
         used=found.used or bool(await workspace.mailbox.unheard()),
         confirmed=found.confirmed,
         checks=found.checks,
-        context=found.context or status.context,
+        context=found.context,
         notices=tuple(words.spoken(language) for words in notices if words is not None),
         generation=position.generation,
         last_seq=last_seq,

@@ -68,6 +68,18 @@ async def test_the_status_of_a_run_follows_what_it_tells(
     }
 
 
+async def test_the_context_of_another_step_is_not_told_as_that_of_the_work(
+    daemon: Daemon, talk: Talk, place: Place, stage: Stage
+) -> None:
+    await _start(talk, place)
+    await stage.run.tell("step", "确认需求", index=1, total=3, woke=1)
+    await stage.run.tell("text", "hm", context=2_400)
+
+    wake = await talk.wake(place)
+
+    assert (wake.context, wake.status.context) == (0, 2_400)
+
+
 async def test_what_a_run_spends_is_counted_before_its_rows_are_written_and_not_twice_afterwards(
     daemon: Daemon, talk: Talk, place: Place, stage: Stage
 ) -> None:
