@@ -20,6 +20,9 @@ except ImportError:
 
 # After a SIGKILL of an owner its child has three seconds to end in order, and three to be killed.
 DYING_CHILD_SECONDS = 12.0
+# A process that is killed gives its memory back before its locks: that takes milliseconds, on a busy machine some
+# more. Nobody minds half a second before a session that a living run has is left to it.
+DYING_OWNER_SECONDS = 0.5
 
 
 class Lease:
@@ -29,13 +32,19 @@ class Lease:
         self._descriptor: int | None = descriptor
 
     @classmethod
-    def take(cls, folder: Path, session_id: str) -> "Lease | None":
-        """The lease, or None while another run (of this process or another) has it. Raises `OSError`."""
+    def take(cls, folder: Path, session_id: str, *, patience: float = 0.0) -> "Lease | None":
+        """The lease, or None while another run (of this process or another) has it. Raises `OSError`.
+
+        ``patience`` is how long to wait, in seconds, for an owner that may be just dying. Blocking.
+        """
         descriptor = _open(folder, f"{session_id}.owner")
-        if _try_lock(descriptor):
-            return cls(descriptor)
-        os.close(descriptor)
-        return None
+        deadline = time.monotonic() + patience
+        while not _try_lock(descriptor):
+            if time.monotonic() >= deadline:
+                os.close(descriptor)
+                return None
+            time.sleep(0.01)
+        return cls(descriptor)
 
     def release(self) -> None:
         if self._descriptor is not None:

@@ -21,7 +21,7 @@ from flower.core.durable import private_folder
 from flower.core.events import Event
 from flower.core.flight import Flight
 from flower.core.handoff import HandoffPolicy
-from flower.core.lease import Lease
+from flower.core.lease import DYING_OWNER_SECONDS, Lease
 from flower.core.manifest import Manifest, new_run_id
 from flower.core.project import project_directory, project_key
 from flower.core.resilience import Probe, Resilience
@@ -151,9 +151,12 @@ class Runtime:
         return self.store.has_session(self.project_key, session_id)
 
     def claim(self, session_id: str) -> bool:
-        """Make the session this run's until `close`; False while another run has it. Raises `OSError`."""
+        """Make the session this run's until `close`; False while another run has it. Raises `OSError`.
+
+        Blocking, for half a second at most: an owner that was just killed is waited for.
+        """
         if session_id not in self._leases:
-            lease = Lease.take(self.folder.leases, session_id)
+            lease = Lease.take(self.folder.leases, session_id, patience=DYING_OWNER_SECONDS)
             if lease is None:
                 return False
             self._leases[session_id] = lease

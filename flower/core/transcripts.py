@@ -13,6 +13,7 @@ only the CLI's working copy.
 import contextlib
 import json
 import shutil
+import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from flower.core.durable import private_folder, set_aside, write_atomically
-from flower.core.lease import Lease, wait_for_child
+from flower.core.lease import DYING_OWNER_SECONDS, Lease, wait_for_child
 from flower.core.words import Words
 
 Entry = dict[str, Any]
@@ -134,8 +135,11 @@ class ClaudeFolder:
         ``patience`` is how long to wait, in seconds, for children that are just being ended. Blocking.
         """
         lines = []
+        # One moment for all of them: a run has several sessions, and they are let go of together.
+        deadline = time.monotonic() + DYING_OWNER_SECONDS
         for session_id in sorted(self._left_behind()):
-            lease = Lease.take(self.leases, session_id)
+            left = max(0.0, deadline - time.monotonic())
+            lease = Lease.take(self.leases, session_id, patience=left)
             if lease is None:
                 continue
             try:
