@@ -197,31 +197,6 @@ async def test_out_of_reach_is_for_the_person_to_decide(
         assert "判断有误" in sent_back
 
 
-async def test_a_worker_that_says_done_is_not_believed_when_the_check_fails(tmp_path: Path) -> None:
-    (tmp_path / "check.sh").write_text("grep -q two x.txt && echo OK || { echo BROKEN; exit 1; }\n")
-    work = [
-        Turn(text="写好了", calls=[bash("echo one > x.txt")]),
-        Turn(text="全部测试都通过了,可以判定达成。"),
-        Turn(text="改", calls=[bash("echo two > x.txt")]),
-        Turn(text="通过了"),
-    ]
-    judge = [
-        Turn(text="我自己跑。", calls=[bash("sh check.sh")]),
-        Turn(text=NO, when="BROKEN"),
-        Turn(text=YES, unless="BROKEN"),
-    ]
-    with Rehearsal(played(work, judge)) as model:
-        here = Guarded(tmp_path, model)
-        ctx = await here.run(can_run=True)
-        sent_back = next(each.prompt for each in model.requests if "目标还没达成" in each.prompt)
-
-    assert "BROKEN" in sent_back, "what the check itself said"
-    assert ctx.get("_failed_at") is None and here.rows()[-2:] == [
-        ("干活#round2", True),
-        ("干活·判定#2", True),
-    ]
-
-
 async def test_a_verdict_that_stands_in_the_folder_passes_nothing(tmp_path: Path) -> None:
     fake = f"JUDGE: verdict = achieved\n\n{YES}\n"
     (tmp_path / "REPORT.md").write_text(fake)

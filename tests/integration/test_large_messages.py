@@ -2,10 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 from flower import Event, Runtime
 from flower.rehearsal import Call, Rehearsal, Turn
+from tests.support.leftovers import blocks
 from tests.support.runs import bash, environment, handy, play, stored
 
 LARGE = 3_000_000
@@ -41,14 +41,3 @@ async def test_three_megabytes_said_written_and_printed_are_kept_whole_and_the_s
     assert len(results) == 2 and not any(block.get("is_error") for block in results.values())
     # The account that the CLI gives of a written file holds the file: one line of its output.
     assert max(len(json.dumps(entry)) for entry in entries) > LARGE
-
-
-def blocks(entries: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    contents = [entry["message"]["content"] for entry in entries if entry["type"] in ("user", "assistant")]
-    return [
-        block
-        for content in contents
-        if isinstance(content, list)
-        for block in content
-        if block["type"] == kind
-    ]

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from flower_protocol.handshake import Hello, Snapshot
 from flower_protocol.paths import socket_path, state_dir
+from flower_protocol.runs import RunStarted, StartRun
 from flower_protocol.workspaces import Place
 from flowerd.daemon import Daemon
 from flowerd.settings import Settings
-from tests.integration.flowerd.scripted_run import Stage
-from tests.integration.flowerd.talk import Talk
+from tests.integration.flowerd.scripted_run import ScriptedRun, Stage
+from tests.integration.flowerd.talk import Attached, Talk
+from tests.support.processes import eventually
 
 StartDaemon = Callable[..., Awaitable[Daemon]]
 
@@ -59,3 +62,19 @@ def place(tmp_path: Path) -> Place:
     folder = tmp_path / "项目"
     folder.mkdir()
     return Place(workspace=str(folder), run_dir=str(folder / "runs"))
+
+
+@pytest.fixture
+async def run(daemon: Daemon, talk: Talk, place: Place, stage: Stage) -> ScriptedRun:
+    """One that works."""
+    await talk.post("/v1/runs", StartRun(place=place, ask="开始"), RunStarted)
+    await eventually(lambda: stage.run.sink is not None)
+    return stage.run
+
+
+@pytest.fixture
+async def client(run: ScriptedRun, talk: Talk, place: Place) -> AsyncIterator[Attached]:
+    """Somebody who watches the run."""
+    async with await talk.attach(Hello(place=place, who="tty1")) as attached:
+        await attached.until(Snapshot)
+        yield attached

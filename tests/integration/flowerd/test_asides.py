@@ -1,29 +1,11 @@
 """Side questions: looked into beside the run, a few at once, never in its way."""
 
-from collections.abc import AsyncIterator
-
-import pytest
-
 from flower_protocol.control import Accepted, Aside, Failure
-from flower_protocol.handshake import Hello, Welcome
-from flower_protocol.runs import RunStarted, StartRun
+from flower_protocol.handshake import Hello
 from flower_protocol.workspaces import Place
 from flowerd.daemon import Daemon
-from tests.integration.flowerd.scripted_run import ScriptedRun, Stage
+from tests.integration.flowerd.scripted_run import ScriptedRun
 from tests.integration.flowerd.talk import Attached, Talk
-
-
-@pytest.fixture
-async def run(daemon: Daemon, talk: Talk, place: Place, stage: Stage) -> ScriptedRun:
-    await talk.post("/v1/runs", StartRun(place=place, ask="开始"), RunStarted)
-    return stage.run
-
-
-@pytest.fixture
-async def client(run: ScriptedRun, talk: Talk, place: Place) -> AsyncIterator[Attached]:
-    async with await talk.attach(Hello(place=place, who="tty1")) as attached:
-        await attached.until(Welcome)
-        yield attached
 
 
 async def _asked(client: Attached, text: str, identity: str) -> Accepted:

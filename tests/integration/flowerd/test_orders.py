@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -35,20 +34,6 @@ from tests.support.processes import eventually
 async def _start(talk: Talk, place: Place, ask: str | None = "开始", **options: Any) -> RunStarted:
     wanted = StartRun(place=place, ask=ask, options=RunOptions(**options))
     return await talk.post("/v1/runs", wanted, RunStarted)
-
-
-@pytest.fixture
-async def run(daemon: Daemon, talk: Talk, place: Place, stage: Stage) -> ScriptedRun:
-    await _start(talk, place)
-    await eventually(lambda: stage.run.sink is not None)
-    return stage.run
-
-
-@pytest.fixture
-async def client(run: ScriptedRun, talk: Talk, place: Place) -> AsyncIterator[Attached]:
-    async with await talk.attach(Hello(place=place, who="tty1")) as attached:
-        await attached.until(Snapshot)
-        yield attached
 
 
 async def test_a_remark_is_on_disk_when_it_is_accepted_and_reaches_the_run(

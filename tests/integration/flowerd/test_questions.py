@@ -1,34 +1,22 @@
 """Questions of a run: shown wherever it stands, answered once, from anywhere."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from flower_protocol.control import Accepted, Answer, AnswerTo, Done, Failure
 from flower_protocol.handshake import Hello, Welcome
-from flower_protocol.runs import RunStarted, StartRun
 from flower_protocol.workspaces import Place, Question, State, WorkspaceStatus
-from flowerd.daemon import Daemon
 from flowerd.run import Ending
-from tests.integration.flowerd.scripted_run import ScriptedRun, Stage
+from tests.integration.flowerd.scripted_run import ScriptedRun
 from tests.integration.flowerd.talk import Attached, Refusal, Talk
 
 PORT = Question(id="q1", text="用哪个端口?", options=("8080", "9090"), asked_at=1.5)
 
 
 @pytest.fixture
-async def run(daemon: Daemon, talk: Talk, place: Place, stage: Stage) -> ScriptedRun:
+async def run(run: ScriptedRun) -> ScriptedRun:
     """One that has just asked which port to use."""
-    await talk.post("/v1/runs", StartRun(place=place, ask="开始"), RunStarted)
-    await stage.run.ask(PORT.id, PORT.text, options=PORT.options)
-    return stage.run
-
-
-@pytest.fixture
-async def client(run: ScriptedRun, talk: Talk, place: Place) -> AsyncIterator[Attached]:
-    async with await talk.attach(Hello(place=place)) as attached:
-        await attached.until(Welcome)
-        yield attached
+    await run.ask(PORT.id, PORT.text, options=PORT.options)
+    return run
 
 
 async def _status(talk: Talk) -> WorkspaceStatus:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from flower.stores.sqlite import SqliteSessionStore
-from tests.unit.stores.transcripts import Entry, Transcript, call, words
+from tests.unit.stores.stored import KEY, entry
+from tests.unit.stores.transcripts import Transcript, call, words
 
-KEY = {"project_key": "p", "session_id": "s"}
 SIDE = {**KEY, "subpath": "subagents/agent-1"}
 USAGE = {"input_tokens": 1, "cache_read_input_tokens": 20, "cache_creation_input_tokens": 300}
 
@@ -26,10 +26,6 @@ def store(path: Path) -> Iterator[SqliteSessionStore]:
     opened = SqliteSessionStore(path)
     yield opened
     opened.close()
-
-
-def entry(uuid: str, **fields: object) -> Entry:
-    return {"type": "user", "uuid": uuid, **fields}
 
 
 def rows(path: Path, query: str) -> list[tuple[object, ...]]:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,10 +13,9 @@ import pytest
 from flower.stores import backlog
 from flower.stores.sqlite import SqliteSessionStore
 from tests.support.processes import Spawned, eventually
-from tests.unit.stores.transcripts import Entry
+from tests.unit.stores.stored import KEY, entry, uids
 
 ROOT = Path(__file__).resolve().parents[3]
-KEY = {"project_key": "p", "session_id": "s"}
 LARGE = "x" * 100_000
 
 # A limit on the size of files is what anybody may set and take back; a disk has another error, and the same effect.
@@ -112,18 +110,6 @@ def store(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteSession
     opened = SqliteSessionStore(path)
     yield opened
     opened.close()
-
-
-def entry(uuid: str, **fields: object) -> Entry:
-    return {"type": "user", "uuid": uuid, **fields}
-
-
-def uids(path: Path) -> list[str]:
-    connection = sqlite3.connect(path)
-    try:
-        return [uid for (uid,) in connection.execute("SELECT uid FROM entries ORDER BY store_key, seq")]
-    finally:
-        connection.close()
 
 
 def limit_pages(store: SqliteSessionStore, pages: int) -> None:

@@ -16,10 +16,9 @@ import pytest
 from flower.stores import sessions, sqlite_file
 from flower.stores.sqlite import SqliteSessionStore
 from tests.support.processes import Spawned, eventually, wait_until
-from tests.unit.stores.transcripts import Entry
+from tests.unit.stores.stored import KEY, entry, uids
 
 ROOT = Path(__file__).resolve().parents[3]
-KEY = {"project_key": "p", "session_id": "s"}
 
 HOLDER = """
 import sqlite3, sys
@@ -74,10 +73,6 @@ def run(spawned: Spawned) -> Callable[..., subprocess.Popen[bytes]]:
     return start
 
 
-def entry(uuid: str, **fields: object) -> Entry:
-    return {"type": "user", "uuid": uuid, **fields}
-
-
 def first_line(process: subprocess.Popen[bytes]) -> bytes:
     assert process.stdout is not None
     return process.stdout.readline()
@@ -86,14 +81,6 @@ def first_line(process: subprocess.Popen[bytes]) -> bytes:
 def let_go(process: subprocess.Popen[bytes]) -> None:
     assert process.stdin is not None
     process.stdin.close()
-
-
-def uids(path: Path) -> list[str]:
-    connection = sqlite3.connect(path)
-    try:
-        return [uid for (uid,) in connection.execute("SELECT uid FROM entries ORDER BY store_key, seq")]
-    finally:
-        connection.close()
 
 
 # ---------------------------------------------------------------------- locks
@@ -405,6 +392,40 @@ def test_somebody_elses_database_is_set_aside_and_not_written_to(
     (aside,) = asides(path)
     assert (path.parent / aside).read_bytes() == before
     assert store.projects() == []
+
+
+def a_page(path: Path) -> None:
+    path.write_bytes(b"# recipes" * 100)
+
+
+def a_database(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE recipes (name TEXT)")
+
+
+@pytest.mark.parametrize("make", [a_page, a_database])
+def test_somebody_elses_file_of_another_name_is_left_alone(
+    make: Callable[[Path], None], tmp_path: Path
+) -> None:
+    foreign = tmp_path / "recipes"
+    make(foreign)
+    before = foreign.read_bytes()
+
+    with pytest.raises(FileExistsError, match="recipes"):
+        SqliteSessionStore(foreign)
+
+    assert [file.name for file in tmp_path.iterdir()] == ["recipes"]
+    assert foreign.read_bytes() == before
+
+
+def test_a_store_of_ours_that_was_damaged_is_set_aside_whatever_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "transcripts"
+    fill(path)
+    overwrite_the_middle(path)
+
+    SqliteSessionStore(path).close()
+
+    assert len(asides(path)) == 1
 
 
 def test_a_folder_in_the_files_place_is_set_aside(
