@@ -33,6 +33,7 @@ from flower.core.words import Words, language_of
 from flower.core.workbench import Workbench
 from flower.stores.expire import EphemeralPolicy
 from flower.stores.prune import PrunePolicy, PruningSessionStore
+from flower.stores.sqlite_file import FILE_NAME
 from flower.stores.trim import TrimPolicy
 
 logger = logging.getLogger(__name__)
@@ -121,7 +122,7 @@ class Runtime:
         self.cli = find_cli(self.environment)
         self.launcher = place_launcher(self.folder.path)
         self.store = PruningSessionStore(
-            self.run_dir / "sessions.db",
+            self.run_dir / FILE_NAME,
             self.workspace,
             policy=trim if isinstance(trim, TrimPolicy) else TrimPolicy(enabled=trim),
             prune=PrunePolicy(keep_denials=keep_denials),

@@ -20,7 +20,7 @@ from .entries import Entry, decode, encode, uuid_of
 from .keys import TranscriptKey, bounds_below
 from .residue import context_of
 from .sessions import QueuedSessionStore
-from .sqlite_file import SqliteFile
+from .sqlite_file import FILE_NAME, SqliteFile
 
 if TYPE_CHECKING:
     from claude_agent_sdk.types import SessionSummaryEntry
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 class SqliteSessionStore(QueuedSessionStore):
     """The session store over one SQLite file, whose folder is made if need be.
 
-    `path` may be ``":memory:"``. A file that is damaged, or somebody else's, is set aside and an empty one begins;
-    `notice` then says so in one line. Raises `OSError`, naming the path, when the file can't be opened or made.
+    `path` may be ``":memory:"``. A file that is damaged is set aside and an empty one begins; `notice` then says so
+    in one line. So is somebody else's that is called ``sessions.db``. Raises `FileExistsError` for any other file that
+    isn't a database of ours, and leaves it alone; `OSError`, naming the path, when the file can't be opened or made.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -252,7 +253,7 @@ def last_context_of(run_dir: Path, workspace: Path, session_id: str, *, scan: in
     For who only looks. 0 as well when there is no file, or none that can be read.
     """
     key = TranscriptKey(project_key(workspace), session_id)
-    address = f"{(run_dir / 'sessions.db').resolve().as_uri()}?mode=ro"
+    address = f"{(run_dir / FILE_NAME).resolve().as_uri()}?mode=ro"
     query = "SELECT CAST(payload AS BLOB) FROM entries WHERE store_key = ? ORDER BY seq DESC LIMIT ?"
     try:
         with contextlib.closing(sqlite3.connect(address, uri=True, timeout=1.0)) as connection:

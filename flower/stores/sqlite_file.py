@@ -1,4 +1,7 @@
-"""The file that transcripts lie in: opened, prepared, and set aside when it is no database of ours.
+"""The file that transcripts lie in: opened, prepared, and set aside when it is damaged.
+
+A file that isn't ours at all is set aside only where one of ours should be, under `FILE_NAME` in a run_dir. Under any
+other name somebody has typed a wrong path, and their file stays where it is.
 
 `SqliteFile` hands out one connection, for one thread at a time. Its errors are two: `Busy` (try again) and `OSError`
 (the file is at fault, and the message names it).
@@ -19,6 +22,8 @@ from flower.core.words import Words, language_of
 from .backlog import Busy
 from .mounts import is_shared
 
+FILE_NAME = "sessions.db"
+
 # A released format: never edited, only migrated from.
 _SCHEMA = (
     """CREATE TABLE entries (
@@ -36,6 +41,10 @@ _COLUMNS = {
     "summaries": {"project_key", "session_id", "mtime", "data"},
 }
 
+_NOT_OURS = Words(
+    "这不是 flower 的会话库,没有动它;换个路径。",
+    "this is no session database of flower's, and was left alone; give another path",
+)
 _HEADER = b"SQLite format 3\0"
 _MEMORY = Path(":memory:")
 # SQLite itself waits so long for a lock; then whoever waits for the connection gets a turn.
@@ -60,6 +69,10 @@ class Damaged(Exception):
     """The file is no database of ours; the message says what it is."""
 
 
+class Foreign(Damaged):
+    """It never was one."""
+
+
 class SqliteFile:
     """One connection to one file, made when it is asked for. Not safe for two threads at once."""
 
@@ -82,7 +95,10 @@ class SqliteFile:
 
     @contextlib.contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
-        """The connection, and SQLite's errors as ours. A file that turns out to be damaged is set aside: `Busy`."""
+        """The connection, and SQLite's errors as ours. A file that turns out to be damaged is set aside: `Busy`.
+
+        Raises `FileExistsError` for somebody else's that is left alone.
+        """
         try:
             with _translated(self.path):
                 if self._connection is None:
@@ -90,6 +106,9 @@ class SqliteFile:
                     self.openings += 1
                 yield self._connection
         except Damaged as error:
+            if isinstance(error, Foreign) and self.path.name != FILE_NAME:
+                text = _NOT_OURS.spoken(language_of(os.environ))
+                raise FileExistsError(errno.EEXIST, text, str(self.path)) from error
             # In this order: a connection takes the log along when it is closed, by its name.
             self._drop_connection()
             self._set_aside()
@@ -142,7 +161,7 @@ class SqliteFile:
         self._inode = _inode(self.path)
         # Looked at before SQLite does, which throws a log away that it can't find a database to.
         if self.path.is_dir() or _header(self.path) not in (b"", _HEADER):
-            raise Damaged("no database")
+            raise Foreign("no database")
 
     def _set_aside(self) -> None:
         """Rename the file and what belongs to it; nothing if another process has done so in the meantime."""
@@ -199,11 +218,11 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
 
 
 def _check_tables(connection: sqlite3.Connection) -> None:
-    """Raises `Damaged` if there are tables, and not ours."""
+    """Raises `Foreign` if there are tables, and not ours."""
     for table, columns in _COLUMNS.items() if _tables(connection) else ():
         found = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
         if not columns <= found:
-            raise Damaged(f"somebody else's database: {table} is not ours")
+            raise Foreign(f"somebody else's database: {table} is not ours")
 
 
 def _check(connection: sqlite3.Connection) -> None:

@@ -407,14 +407,15 @@ def a_database(path: Path) -> None:
 def test_somebody_elses_file_of_another_name_is_left_alone(
     make: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    foreign = tmp_path / "recipes"
+    foreign = tmp_path / "kitchen" / "recipes"
+    foreign.parent.mkdir()
     make(foreign)
     before = foreign.read_bytes()
 
     with pytest.raises(FileExistsError, match="recipes"):
         SqliteSessionStore(foreign)
 
-    assert [file.name for file in tmp_path.iterdir()] == ["recipes"]
+    assert [file.name for file in foreign.parent.iterdir()] == ["recipes"]
     assert foreign.read_bytes() == before
 
 
