@@ -2,13 +2,13 @@
 
 import argparse
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import Final
 
 from flower_protocol.runs import RunOptions
 from flowerctl.attach.flags import GLOBAL, OF_A_RUN, OF_THE_CLIENT
+from flowerctl.attach.parser import Parser, as_text, behind_dashes
 from flowerctl.hints import OK, USAGE
 from flowerctl.language import ZH, Texts
 from flowerctl.output import complain
@@ -95,51 +95,25 @@ def parse(arguments: Sequence[str], texts: Texts) -> Invocation:
     )
 
 
-def behind_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What stands before a ``--`` and what behind it: words, whatever they look like to argparse."""
-    given = list(arguments)
-    end = given.index("--") if "--" in given else len(given)
-    return given[:end], given[end + 1 :]
-
-
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, without the usage."""
-
-    def error(self, message: str) -> NoReturn:
-        complain(f"{self.prog}: {message}")
-        raise SystemExit(USAGE)
-
-
-def _parser(texts: Texts) -> argparse.ArgumentParser:
+def _parser(texts: Texts) -> Parser:
     chinese = texts.language == ZH
     parser = Parser(
-        prog="flower",
+        "flower",
+        texts,
         usage='flower [--new] ["诉求"] [选项]' if chinese else 'flower [--new] ["REQUEST"] [OPTIONS]',
         description="可移植长程 agent 框架。在同一个文件夹再跑一次就接着上次。"
         if chinese
         else "A portable long-running agent. Run it again in the same folder and it goes on from last time.",
-        allow_abbrev=False,
-        add_help=False,
+        words="ASK",
     )
-    parser.add_argument(
-        "words", nargs="*", metavar="ASK", help="要做的事" if chinese else "what is to be done"
-    )
-    everywhere = parser.add_argument_group("通用" if chinese else "everywhere")
-    everywhere.add_argument("-h", "--help", action="help", help="这几行" if chinese else "these lines")
-    everywhere.add_argument("--version", action="store_true", help="版本" if chinese else "the version")
     of_a_run = parser.add_argument_group("一次运行" if chinese else "of a run")
-    for flag in GLOBAL:
-        flag.add_to(everywhere, texts.language)
     for flag in OF_A_RUN + OF_THE_CLIENT:
         flag.add_to(of_a_run, texts.language)
     return parser
 
 
-def _check(found: argparse.Namespace, parser: argparse.ArgumentParser, texts: Texts) -> None:
-    def need(flag: str, value: object, held: bool, rule: str) -> None:
-        if value is not None and not held:
-            parser.error(texts("need", flag=flag, value=value, rule=texts(rule)))
-
+def _check(found: argparse.Namespace, parser: Parser, texts: Texts) -> None:
+    need = parser.need
     need("--rounds", found.rounds, (found.rounds or 0) >= 1, "rule_positive_whole")
     need("--window", found.window, (found.window or 0) >= 1, "rule_positive_whole")
     need("--asks", found.asks, (found.asks or 0) >= -1, "rule_asks")
@@ -190,8 +164,3 @@ def _timeout(seconds: float | None) -> float | None:
 
 def _typed(found: argparse.Namespace, flag: str) -> bool:
     return getattr(found, flag[2:].replace("-", "_")) is not None
-
-
-def as_text(text: str) -> str:
-    """An argument as text: in another encoding than the locale's it arrives with halves of surrogate pairs in it."""
-    return text.encode(sys.getfilesystemencoding(), "surrogateescape").decode("utf-8", "replace")

@@ -9,8 +9,8 @@ from typing import Final, get_args
 
 from flower_protocol.runs import PermissionMode, RunOnce
 from flower_protocol.workspaces import Place
-from flowerctl.attach.arguments import Parser, as_text, behind_dashes
-from flowerctl.attach.flags import GLOBAL, OF_THE_CLIENT, Flag
+from flowerctl.attach.flags import OF_THE_CLIENT, Flag
+from flowerctl.attach.parser import Parser, as_text, behind_dashes
 from flowerctl.hints import OK
 from flowerctl.language import ZH, Texts
 from flowerctl.version import installed_version
@@ -123,39 +123,26 @@ def parse(arguments: Sequence[str], texts: Texts) -> OnceInvocation:
     )
 
 
-def once_parser(texts: Texts) -> argparse.ArgumentParser:
+def once_parser(texts: Texts) -> Parser:
     """What takes the command line of ``flower once`` apart."""
     chinese = texts.language == ZH
     parser = Parser(
-        prog="flower once",
+        "flower once",
+        texts,
         usage='flower once [选项] "要做的事"' if chinese else 'flower once [OPTIONS] "PROMPT"',
         description="跑一次单 agent:没有流程,不记血缘,答完就走。"
         if chinese
         else "One agent, once: no workflow, no lineage; it answers and is gone.",
-        allow_abbrev=False,
-        add_help=False,
+        words="PROMPT",
     )
-    parser.add_argument(
-        "words", nargs="*", metavar="PROMPT", help="要做的事" if chinese else "what is to be done"
-    )
-    everywhere = parser.add_argument_group("通用" if chinese else "everywhere")
-    everywhere.add_argument("-h", "--help", action="help", help="这几行" if chinese else "these lines")
-    everywhere.add_argument("--version", action="store_true", help="版本" if chinese else "the version")
     own = parser.add_argument_group("这一次" if chinese else "of this call")
-    for flag in GLOBAL:
-        flag.add_to(everywhere, texts.language)
     for flag in OWN + _JSON:
         flag.add_to(own, texts.language)
     return parser
 
 
-def _check(
-    found: argparse.Namespace, tools: Sequence[str], parser: argparse.ArgumentParser, texts: Texts
-) -> None:
-    def need(flag: str, value: object, held: bool, rule: str) -> None:
-        if value is not None and not held:
-            parser.error(texts("need", flag=flag, value=value, rule=texts(rule)))
-
+def _check(found: argparse.Namespace, tools: Sequence[str], parser: Parser, texts: Texts) -> None:
+    need = parser.need
     money = found.budget or 0.0
     need("--budget", found.budget, math.isfinite(money) and money > 0, "rule_money")
     for flag, path in (("--workspace", found.workspace), ("--run-dir", found.run_dir)):

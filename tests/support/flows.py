@@ -13,7 +13,6 @@ from flower.core.documents import Brief
 from flower.rehearsal import Rehearsal, Script
 from flower.rehearsal.record import Request
 from flower.workflow.starter import StarterFlow
-from tests.support.processes import eventually
 from tests.support.runs import ROLES, agreeable, environment, lineage, rows
 
 STORIES = Path(__file__).parents[1] / "integration" / "scripts"
@@ -122,7 +121,3 @@ class FlowFolder:
     def pages(self) -> dict[str, bytes]:
         """The contents of all pages of the workbench's notes."""
         return {path.name: path.read_bytes() for path in self.notes.glob("*.md")}
-
-    async def until_there(self, name: str) -> None:
-        """Wait for a file in the workspace."""
-        await eventually((self.workspace / name).exists, timeout=60, what=name)
