@@ -54,7 +54,6 @@ class Spawned:
     def __init__(self, patience: float = 5.0) -> None:
         self._patience = patience  # seconds between the gentle end and the hard one
         self._processes: list[subprocess.Popen[Any]] = []
-        self._adopted: list[psutil.Process] = []
 
     def start(
         self,
@@ -72,16 +71,9 @@ class Spawned:
         self._processes.append(process)
         return process
 
-    def adopt(self, pid: int) -> None:
-        """Takes over a process that the test started by way of another: a daemon that a client started."""
-        try:
-            self._adopted.append(psutil.Process(pid))
-        except psutil.NoSuchProcess:
-            return
-
     def close(self) -> None:
         """Ends all that still live, gently first, and closes their pipes."""
-        _end([*self._roots(), *self._adopted], self._patience)
+        _end(self._roots(), self._patience)
         for process in self._processes:
             process.wait(timeout=10)
             for pipe in (process.stdin, process.stdout, process.stderr):
