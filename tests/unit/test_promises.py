@@ -34,7 +34,6 @@ SECTIONS = [
 ]
 PROMISES = [promise for section in TABLE["section"] for promise in section["promise"]]
 NAMED = sorted({name for promise in PROMISES for name in promise["tests"]})
-LATER = TABLE.get("later", [])
 
 
 def test_every_section_of_the_page_has_its_promises_in_the_pages_order() -> None:
@@ -49,7 +48,7 @@ def test_every_promise_is_one_statement_with_at_least_one_test() -> None:
 
 
 def test_no_promise_is_made_twice() -> None:
-    said = Counter(each["says"] for each in [*PROMISES, *LATER])
+    said = Counter(each["says"] for each in PROMISES)
 
     assert [text for text, times in said.items() if times > 1] == []
 
@@ -64,13 +63,6 @@ def test_no_test_of_a_module_takes_anothers_name() -> None:
 
     taken = [(path, name) for path, found in names.items() for name, times in found.items() if times > 1]
     assert taken == []
-
-
-def test_what_comes_later_is_a_statement_without_tests_and_the_documents_say_that_it_is_not_there() -> None:
-    for each in LATER:
-        assert each.keys() == {"section", "says"} and each["section"] in SECTIONS, each
-    not_yet = "## What this version does not do yet" in (ROOT / "docs" / "index.md").read_text()
-    assert not_yet or not LATER, "planned promises, and no page that says so"
 
 
 def problem_of(name: str) -> str | None:
