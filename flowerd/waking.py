@@ -66,7 +66,7 @@ def _found(place: Place, isolate: bool) -> Found:
     lineage = Lineage.open(run_dir, workspace)
     session = state["steps"].get(WORK)
     return Found(
-        used=bool(state["steps"] or state["waking"] or lineage.words),
+        used=bool(state["steps"] or state["waking"] or lineage.words or lineage.request),
         confirmed=state["waking"],
         woke=state["woke"],
         checks=state["checks"],

@@ -7,7 +7,8 @@ damaged file means starting from scratch with one quiet line, never an error.
 A session that has no transcript yet must not displace one that has. Such an id is kept under ``pending`` beside
 the living one, and takes its place when `alive` finds that it lives. A session that is nearly full and has left a
 document for its successor is under ``handoffs``, until the successor lives. What a person said and no session has
-heard for certain is under ``words``, the digest of the brief that the work knows under ``brief``: a person may have
+heard for certain is under ``words``; what a clarification has heard and no brief holds yet under ``request``, for the
+next one may have to begin anew. The digest of the brief that the work knows is under ``brief``: a person may have
 edited it since. Other fields that a newer flower wrote are kept as they are.
 """
 
@@ -42,6 +43,7 @@ class Lineage:
     pending: dict[str, str] = field(default_factory=dict)
     handoffs: dict[str, dict[str, str]] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
+    request: list[str] = field(default_factory=list)
     brief: str = ""
     notice: Words | None = field(default=None, compare=False)
 
@@ -97,6 +99,16 @@ class Lineage:
         if set(words) & set(self.words):
             self._change(lambda: self._forget(words))
 
+    def ask_about(self, *words: str) -> None:
+        """A clarification has heard ``words``: on disk when this returns. They stay known until `settle`."""
+        if set(words) & set(self.words) or set(words) - set(self.request):
+            self._change(lambda: self._take_up(words))
+
+    def settle(self) -> None:
+        """What was asked about stands in a brief."""
+        if self.request:
+            self._change(lambda: self.request.clear())
+
     def go_by(self, brief: str) -> None:
         """The work knows the brief of this digest: on disk when this returns."""
         if self.brief != brief:
@@ -134,7 +146,7 @@ class Lineage:
                 if each.exists():
                     shutil.move(each, folder / each.name)
         self.steps, self.pending, self.handoffs, self.words, self.woke = {}, {}, {}, [], 0
-        self.brief = ""
+        self.request, self.brief = [], ""
         return folder
 
     def _settle(self, step: str, session_id: str) -> None:
@@ -145,6 +157,10 @@ class Lineage:
 
     def _forget(self, words: tuple[str, ...]) -> None:
         self.words = [each for each in self.words if each not in words]
+
+    def _take_up(self, words: tuple[str, ...]) -> None:
+        self._forget(words)
+        self.request.extend(each for each in words if each not in self.request)
 
     def _retire(self, step: str, session_id: str, document: Path) -> None:
         self._settle(step, session_id)
@@ -181,7 +197,7 @@ class Lineage:
 
     def _record(self, others: dict[str, Any]) -> bytes:
         ours: dict[str, Any] = {"workspace": str(self.workspace), "woke": self.woke, "steps": self.steps}
-        for name in ("pending", "handoffs", "words", "brief"):
+        for name in ("pending", "handoffs", "words", "request", "brief"):
             if getattr(self, name):
                 ours[name] = getattr(self, name)
         return msgspec.json.format(msgspec.json.encode(ours | others))
@@ -192,6 +208,7 @@ class Lineage:
         self.pending = dict(record.get("pending", {}))
         self.handoffs = dict(record.get("handoffs", {}))
         self.words = list(record.get("words", []))
+        self.request = list(record.get("request", []))
         self.brief = record.get("brief", "")
 
     def _read(self) -> dict[str, Any] | Words | None:
@@ -221,6 +238,7 @@ class _Shape(msgspec.Struct):
     pending: dict[str, str] = {}
     handoffs: dict[str, dict[str, str]] = {}
     words: list[str] = []
+    request: list[str] = []
     brief: str = ""
 
 

@@ -106,6 +106,7 @@ class _Clarifying:
         """Whether there is anything to ask; if not, what was settled before goes into the context."""
         brief = None if self._always else Brief.load(self._path)
         if brief is not None and brief.complete():
+            _forget_request(ctx)
             self._pour(brief, ctx)
             ctx[self._name] = brief.prompt_block()
             return False
@@ -120,7 +121,8 @@ class _Clarifying:
             return False
         # What the person added while it was asking stands in the file already, and is theirs.
         brief.additions = getattr(Brief.load(self._path), "additions", [])
-        freeze(brief, self._path, ctx)
+        if freeze(brief, self._path, ctx):
+            _forget_request(ctx)
         self._pour(brief, ctx)
         return True
 
@@ -151,6 +153,13 @@ class _Clarifying:
         if left:
             # The CLI tells the model that the call was interrupted, which it may take for an answer.
             ctx["_runtime"].keep(_OPEN.spoken(self._language).format(questions="\n".join(left)))
+
+
+def _forget_request(ctx: Ctx) -> None:
+    """What was asked about is on disk in a brief; until then the lineage keeps it for who has to begin anew."""
+    lineage = ctx.get("_lineage")
+    if lineage is not None:
+        lineage.settle()
 
 
 def _told(entry: Entry, language: str) -> str:

@@ -2,7 +2,8 @@
 
 Words said at a wake land in three places: in the brief, in a list of checks that is made anew, and with whoever does
 the work. They are noted in the lineage first and crossed out there when the work has heard them, so that a kill
-between any two of these leaves a next run that does the rest.
+between any two of these leaves a next run that does the rest. Those that a clarification has heard stay there until
+its brief is frozen: one that can't be continued has to begin anew.
 """
 
 import os
@@ -112,7 +113,7 @@ def starter_flow(
     brief_path, goal_path = workbench.notes / brief_name, workbench.notes / goal_name
     lineage = Lineage.open(run_dir, folder)
     known = wake_state(folder, run_dir=run_dir, isolate=isolate, brief_name=brief_name)["waking"]
-    if not words and (new or not (known or lineage.steps or lineage.words)):
+    if not words and (new or not (known or lineage.steps or lineage.words or lineage.request)):
         raise ValueError(NO_REQUEST.spoken(spoken))
     obstacle = isolation_obstacle(workbench) if isolate else None
     if obstacle is not None:
@@ -129,7 +130,7 @@ def starter_flow(
     )
     edited = _is_edited(brief_path, lineage)
     unheard = [*lineage.words, *([words] if words and words not in lineage.words else [])]
-    said = _Said(words, unheard, edited, spoken)
+    said = _Said(words, unheard, lineage.request, edited, spoken)
     clarifying = clarify_step(
         channel, brief_path=brief_path, prompt=said.request, name=CLARIFY, retries=1, language=spoken
     )
@@ -188,18 +189,24 @@ class StarterFlow(Workflow):
 class _Said:
     """What the person said: ``now``, and ``all`` that no session has heard for certain yet.
 
-    ``edited``: they have changed the brief by hand since the work was told of it.
+    ``asked_about``: what a clarification has heard and no brief holds yet. ``edited``: they have changed the brief
+    by hand since the work was told of it.
     """
 
-    def __init__(self, now: str, all_of_it: list[str], edited: bool, language: str) -> None:
+    def __init__(
+        self, now: str, all_of_it: list[str], asked_about: list[str], edited: bool, language: str
+    ) -> None:
         self.now = now
         self.all = all_of_it
+        self.asked_about = asked_about
         self.edited = edited
         self._language = language
 
     def request(self, ctx: Ctx) -> str:
-        """What is asked about first."""
-        return "\n\n".join(self.all) or _NO_REQUEST.spoken(self._language)
+        """What is asked about first, by who has heard nothing of it."""
+        return "\n\n".join(dict.fromkeys([*self.asked_about, *self.all])) or _NO_REQUEST.spoken(
+            self._language
+        )
 
     def go_on_asking(self, ctx: Ctx) -> str:
         """What a clarification that was cut off is told, with what came on top."""
@@ -229,7 +236,8 @@ class _Said:
 class _Listener:
     """Passes events on, and crosses the words out once a step that they are for has heard them.
 
-    That is the work; or the clarification, while there is no brief: what it is told it asks about, and freezes.
+    That is the work; or the clarification, while there is no brief: what it is told it asks about, and freezes. Until
+    it has, that stays known as the request.
     """
 
     def __init__(self, said: _Said, ctx: Ctx, on_event: OnEvent | None) -> None:
@@ -250,8 +258,13 @@ class _Listener:
             self._on_event(event)
 
     def _cross_out(self, lineage: Lineage) -> None:
-        lineage.heard(*self._said.all)
-        self._said.all = []
+        said = self._said
+        if self._step == CLARIFY:
+            lineage.ask_about(*said.all)
+            said.asked_about = [*said.asked_about, *said.all]
+        else:
+            lineage.heard(*said.all)
+        said.all = []
         brief = self._ctx.get(BRIEF_KEY)
         if self._step == WORK and isinstance(brief, Brief):
             lineage.go_by(brief.digest())

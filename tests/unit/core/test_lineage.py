@@ -248,6 +248,20 @@ def test_two_processes_that_write_at_once_lose_nothing_of_each_other(
     assert not list(lineage.path.parent.glob("*.tmp"))
 
 
+def test_what_was_asked_about_is_known_until_it_is_settled(tmp_path: Path) -> None:
+    lineage = Lineage.open(tmp_path, tmp_path)
+    lineage.note("make a tool")
+    Lineage.open(tmp_path, tmp_path).note("in Python")
+
+    lineage.ask_about("make a tool")
+    lineage.ask_about("make a tool")
+
+    again = Lineage.open(tmp_path, tmp_path)
+    assert (again.words, again.request) == (["in Python"], ["make a tool"])
+    again.settle()
+    assert "request" not in written(lineage)
+
+
 def test_a_file_nested_beyond_reason_is_one_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "lineage.json").write_bytes(b"[" * 200_000)
     lineage = Lineage.open(tmp_path, tmp_path)

@@ -308,6 +308,61 @@ async def test_a_request_that_nobody_has_heard_is_asked_about_at_the_next_wake(s
     assert starter.told("确认需求").prompt == "写个脚本"
 
 
+def cut_off(name: str) -> Answer:
+    """Asks, and is killed: no entry of it reaches the store."""
+    return Answer("a question", spoken=True, transcript=False, raises=Killed())
+
+
+async def test_a_clarification_that_cannot_be_continued_is_told_the_whole_request_again(
+    starter: Starter,
+) -> None:
+    await starter.take("写个脚本", by_step=cut_off)
+    await starter.take("用 Python", by_step=cut_off)
+    assert starter.told("确认需求").prompt == "写个脚本\n\n用 Python"
+
+    await starter.take(None, by_step=cut_off)
+
+    assert starter.told("确认需求").resume is None
+    assert starter.told("确认需求").prompt == "写个脚本\n\n用 Python", "each once"
+    assert "words" not in starter.folder.lineage
+
+
+async def test_a_clarification_that_begins_anew_beside_one_in_use_is_told_the_whole_request(
+    starter: Starter,
+) -> None:
+    await starter.take("写个脚本", by_step=lambda name: Answer("a question", spoken=True, ok=False))
+    other = ScriptedRuntime(starter.folder.workspace, starter.folder.run_dir)
+    assert other.claim(starter.folder.lineage["steps"]["确认需求"])
+
+    await starter.take(None)
+
+    other.close()
+    assert starter.told("确认需求").resume is None
+    assert starter.told("确认需求").prompt == "写个脚本"
+
+
+async def test_a_clarification_that_fails_before_it_has_a_session_is_told_the_request_again(
+    starter: Starter,
+) -> None:
+    answers = iter([Answer("a question", spoken=True, ok=False, transcript=False), fluent("确认需求")])
+
+    await starter.take("写个脚本", by_step=lambda name: next(answers) if "确认需求" in name else fluent(name))
+
+    assert [asked.prompt for asked in starter.asked[:2]] == ["写个脚本", "写个脚本"]
+
+
+async def test_the_request_stays_known_until_the_brief_is_frozen(starter: Starter) -> None:
+    await starter.take("写个脚本", by_step=cut_off)
+    assert starter.folder.lineage["request"] == ["写个脚本"]
+
+    await starter.take(None, by_step=kill_at("设定目标"))
+
+    assert "request" not in starter.folder.lineage
+    (starter.notes / "需求.md").unlink()
+    await starter.take("另一件事", new=True, by_step=cut_off)
+    assert starter.told("确认需求").prompt == "另一件事"
+
+
 async def test_words_for_a_clarification_that_was_cut_off_go_with_its_resume(starter: Starter) -> None:
     await starter.take("写个脚本", by_step=lambda name: Answer("a question", spoken=True, ok=False))
     await starter.take("用 Python")
