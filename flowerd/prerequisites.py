@@ -35,7 +35,7 @@ def rehearsed(
     from flower.rehearsal import Rehearsal, ScriptError, load_script
 
     try:
-        rehearsal = Rehearsal(load_script(script or "default")).start()
+        rehearsal = Rehearsal(load_script(script or "default", language)).start()
     except ScriptError as error:
         raise Refused("bad-script", detail=error.words.spoken(language)) from error
     return rehearsal, for_rehearsal(environment, rehearsal.env())

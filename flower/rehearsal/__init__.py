@@ -7,12 +7,14 @@ README.md beside this file says how scripts are written.
 """
 
 from flower.rehearsal.endpoint import Rehearsal
+from flower.rehearsal.flaws import ScriptError
 from flower.rehearsal.record import Request
-from flower.rehearsal.script import Call, Fault, Role, Scene, Script, ScriptError, Turn, Usage, load_script
+from flower.rehearsal.script import Call, Fault, Find, Role, Scene, Script, Turn, Usage, load_script
 
 __all__ = [
     "Call",
     "Fault",
+    "Find",
     "Rehearsal",
     "Request",
     "Role",

@@ -13,18 +13,20 @@ from collections.abc import Sequence
 
 from flower.core.words import language_of
 from flower.rehearsal.endpoint import Rehearsal
-from flower.rehearsal.script import ScriptError, load_script
+from flower.rehearsal.flaws import ScriptError
+from flower.rehearsal.script import load_script
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Plays one script; the exit code: 0 after the end, 1 when it can't start."""
     options = _parser().parse_args(arguments)
+    language = language_of(os.environ)
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     try:
-        rehearsal = Rehearsal(load_script(options.script), port=options.port, key=options.key)
+        rehearsal = Rehearsal(load_script(options.script, language), port=options.port, key=options.key)
     except ScriptError as error:
-        print(error.words.spoken(language_of(os.environ)), file=sys.stderr)
+        print(error.words.spoken(language), file=sys.stderr)
         return 1
     except OSError as error:
         print(f"127.0.0.1:{options.port}: {error.strerror}", file=sys.stderr)

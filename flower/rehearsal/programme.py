@@ -75,6 +75,6 @@ def _take(progress: Progress, happening: Happening, at: int) -> None:
         case Interrupted():
             progress.break_off()
         case Human():
-            progress.spoken_since = True
+            progress.heard(happening.text)
         case Said():
             return  # told above, to its speaker alone

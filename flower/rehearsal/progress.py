@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from flower.rehearsal.call_ids import Mark
 from flower.rehearsal.conversation import Called, Report, Result
 from flower.rehearsal.script import Scene, Turn
-from flower.rehearsal.wording import is_said
+from flower.rehearsal.wording import fill, is_said
 
 
 @dataclass
@@ -30,10 +30,14 @@ class Progress:
     ended: bool = False
     spoken_since: bool = False  # a person spoke after its end
     last_seen: int = -1  # the last happening that was of this scene
+    found: dict[str, str] = field(default_factory=dict)  # placeholder -> what stood in a person's words
     _open: dict[str, str | None] = field(default_factory=dict)  # call id -> what it brought
     _expected: int = 0
     _numbers: set[int] = field(default_factory=set)
     _agents: dict[str, str] = field(default_factory=dict)  # agent that still works -> call id
+
+    def __post_init__(self) -> None:
+        self.found = {f"found:{name}": find.otherwise for name, find in self.scene.finds.items()}
 
     @property
     def next_turn(self) -> Turn:
@@ -64,6 +68,16 @@ class Progress:
     def knows(self, words: str) -> bool:
         """Whether its next turn has no calls, and says `words`."""
         return not self.next_turn.calls and is_said(self.next_turn.text, words)
+
+    def heard(self, words: str) -> None:
+        """A person spoke."""
+        self.spoken_since = True
+        if not re.search(self.scene.prompt, words):
+            return
+        for name, find in self.scene.finds.items():
+            match = re.search(find.pattern, words)
+            if match is not None and match[1] is not None:
+                self.found[f"found:{name}"] = match[1]
 
     def said(self, at: int) -> None:
         """The words of its next turn were said."""
@@ -130,7 +144,7 @@ class Progress:
             return
         self.round = 0
         self.turn += 1
-        while self.turn < len(self.scene.turns) and not _fits(self.next_turn, self.result):
+        while self.turn < len(self.scene.turns) and not self._fits(self.next_turn):
             self.turn += 1
         if self.turn == len(self.scene.turns):
             self._end()
@@ -149,8 +163,8 @@ class Progress:
         self._numbers.clear()
         self._agents.clear()
 
-
-def _fits(turn: Turn, result: str) -> bool:
-    if turn.when and not re.search(turn.when, result):
-        return False
-    return not (turn.unless and re.search(turn.unless, result))
+    def _fits(self, turn: Turn) -> bool:
+        literally = {name: re.escape(words) for name, words in self.found.items()}
+        if turn.when and not re.search(fill(turn.when, literally), self.result):
+            return False
+        return not (turn.unless and re.search(fill(turn.unless, literally), self.result))

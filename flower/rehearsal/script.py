@@ -11,28 +11,16 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from flower.core.words import Words
+from flower.rehearsal.flaws import Flaw, ScriptError, file_reason, reason_of
+
+_CLOSING = Words("该做的都做完了。", "All there was to do is done.")
+_MEANWHILE = Words("已经派出去了, 等他的报告回来。", "Somebody is at it; I wait for the report.")
 
 SCRIPTS = Path(__file__).parent / "scripts"
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Tokens = Annotated[int, msgspec.Meta(ge=0)]
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
-
-
-class ScriptError(ValueError):
-    """A script that can't be played; says which file, which field of it, and why.
-
-    `words` holds the whole sentence in both languages; as text, the error is the Chinese one.
-    """
-
-    def __init__(self, source: str, field: str, reason: str) -> None:
-        self.words = Words(
-            f"剧本 {source} 的 {field} 不对: {reason}", f"the script {source} is wrong at {field}: {reason}"
-        )
-        super().__init__(self.words.zh)
-        self.source = source
-        self.field = field
-        self.reason = reason
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -70,7 +58,12 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def __post_init__(self) -> None:
         if sum(kind is not None for kind in (self.status, self.drop, self.offline_seconds)) != 1:
-            raise ValueError("a fault is exactly one of `status`, `drop` and `offline_seconds`")
+            raise Flaw(
+                Words(
+                    "`status`、`drop`、`offline_seconds` 三样里要有一样, 也只能有一样",
+                    "a fault is exactly one of `status`, `drop` and `offline_seconds`",
+                )
+            )
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,23 +79,56 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tokens: Usage = Usage()
     hold: str = ""
     meanwhile: str = ""
+    meanwhile_tokens: Usage = Usage()
     faults: list[Fault] = []
 
     def __post_init__(self) -> None:
         if not self.text and not self.calls:
-            raise ValueError("a turn says something (`text`) or calls a tool (`calls`)")
+            raise Flaw(
+                Words(
+                    "一轮里要么说话 (`text`), 要么调工具 (`calls`)",
+                    "a turn says something (`text`) or calls a tool (`calls`)",
+                )
+            )
         if self.calls and all(call.optional for call in self.calls):
-            raise ValueError("at least one call of a turn isn't `optional`")
+            words = Words(
+                "一轮的调用不能全是 `optional`",
+                "at least one call of a turn isn't `optional`",
+            )
+            raise Flaw(words)
         if self.times > 1 and not self.calls:
-            raise ValueError("`times` needs `calls`: a turn that only speaks ends the model's turn")
+            raise Flaw(
+                Words(
+                    "`times` 要配 `calls`: 只说话的一轮说完就交还了",
+                    "`times` needs `calls`: a turn that only speaks ends the model's turn",
+                )
+            )
         _check_pattern("when", self.when)
         _check_pattern("unless", self.unless)
+
+
+class Find(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is looked for in a person's words: the first group of `pattern`; `otherwise` while it isn't there."""
+
+    pattern: str
+    otherwise: str = ""
+
+    def __post_init__(self) -> None:
+        _check_pattern("pattern", self.pattern)
+        if not re.compile(self.pattern).groups:
+            raise Flaw(
+                Words(
+                    "`pattern` 里要有一对括号, 圈出要找的那一段",
+                    "`pattern` needs a group: what is to be found",
+                )
+            )
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A row of turns for one role. `again`: played once more whenever a person speaks after its end.
 
-    `cuts_in`: when its prompt comes, it doesn't wait until the scene that is being played has ended.
+    `cuts_in`: when its prompt comes, it doesn't wait until the scene that is being played has ended. `finds`: what
+    it takes from the words that fit its prompt, for `{found:name}`.
     """
 
     # The name travels in the ids of tool calls, which take no other characters ("_" parts the fields).
@@ -112,13 +138,19 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     prompt: str = ""
     again: bool = False
     cuts_in: bool = False
+    finds: dict[Annotated[str, msgspec.Meta(pattern="^[a-z]+$")], Find] = {}
 
     def __post_init__(self) -> None:
         _check_pattern("prompt", self.prompt)
         if self.turns[0].when or self.turns[0].unless:
-            raise ValueError("the first turn of a scene can't have `when` or `unless`: no result stands yet")
+            raise Flaw(
+                Words(
+                    "一场的第一轮不能有 `when` 和 `unless`: 还没有结果",
+                    "the first turn of a scene can't have `when` or `unless`: no result stands yet",
+                )
+            )
         if self.cuts_in and not self.prompt:
-            raise ValueError("`cuts_in` needs a `prompt`")
+            raise Flaw(Words("`cuts_in` 要配 `prompt`", "`cuts_in` needs a `prompt`"))
 
 
 class Role(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -139,22 +171,33 @@ class Role(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Script(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A whole play. The roles `main` and `worker` exist without being named."""
+    """A whole play. The roles `main` and `worker` exist without being named.
+
+    `language` is that of the words it leaves out: `closing` and `meanwhile`.
+    """
 
     scenes: list[Scene]
     roles: dict[str, Role] = {}
-    closing: str = "该做的都做完了。"
-    meanwhile: str = "已经派出去了, 等他的报告回来。"
+    closing: str = ""
+    meanwhile: str = ""
+    language: Literal["zh", "en"] = "zh"
 
     def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "closing", self.closing or _CLOSING.spoken(self.language))
+        msgspec.structs.force_setattr(self, "meanwhile", self.meanwhile or _MEANWHILE.spoken(self.language))
         names = [scene.name for scene in self.scenes]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise ValueError(f"two scenes are called `{twice}`")
+            raise Flaw(Words(f"有两场都叫 `{twice}`", f"two scenes are called `{twice}`"))
         known = self.all_roles()
         for index, scene in enumerate(self.scenes):
             if scene.role and scene.role not in known:
-                raise ValueError(f"scenes[{index}].role names `{scene.role}`, which stands in no [roles.…]")
+                raise Flaw(
+                    Words(
+                        f"scenes[{index}].role 说的是 `{scene.role}`, 可是 [roles.…] 里没有它",
+                        f"scenes[{index}].role names `{scene.role}`, which stands in no [roles.…]",
+                    )
+                )
 
     def all_roles(self) -> dict[str, Role]:
         """The script's own roles in their order, then the two that every script has."""
@@ -162,39 +205,55 @@ class Script(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return {**self.roles, **{name: role for name, role in built_in.items() if name not in self.roles}}
 
 
-def load_script(path_or_name: str | Path) -> Script:
+def load_script(path_or_name: str | Path, language: str = "zh") -> Script:
     """The script in a file (`.toml` or `.json`), or the one of that name that comes along (`"default"`).
+
+    ``language`` (zh or en) chooses among those that come along, and fills in what a file leaves out.
 
     Raises ScriptError, naming the file and the field, for whatever keeps it from being played.
     """
-    path = _locate(path_or_name)
+    path = _locate(path_or_name, language)
     if path.suffix not in (".toml", ".json"):
-        raise ScriptError(str(path), "name", "a script ends in .toml or .json")
+        raise ScriptError(
+            str(path),
+            "name",
+            Words("剧本的文件名要以 .toml 或 .json 结尾", "a script ends in .toml or .json"),
+        )
     try:
-        return _decode(path)
+        return _decode(path, language)
     except OSError as error:
-        raise ScriptError(str(path), "file", error.strerror or str(error)) from error
+        raise ScriptError(str(path), "file", file_reason(error)) from error
     except msgspec.ValidationError as error:
         reason, _, where = str(error).partition(" - at `$")
-        raise ScriptError(str(path), where.rstrip("`").lstrip(".") or "script", reason) from error
+        raise ScriptError(
+            str(path), where.rstrip("`").lstrip(".") or "script", reason_of(error, reason)
+        ) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ScriptError(str(path), "syntax", str(error)) from error
+        raise ScriptError(str(path), "syntax", reason_of(error, str(error))) from error
 
 
-def _decode(path: Path) -> Script:
-    if path.suffix == ".toml":
-        return msgspec.toml.decode(path.read_bytes(), type=Script)
-    return msgspec.json.decode(path.read_bytes(), type=Script)
+def _decode(path: Path, language: str) -> Script:
+    decode = msgspec.toml.decode if path.suffix == ".toml" else msgspec.json.decode
+    content: Any = decode(path.read_bytes())
+    if isinstance(content, dict):
+        content = {"language": language, **content}
+    return msgspec.convert(content, Script)
 
 
-def _locate(path_or_name: str | Path) -> Path:
+def _locate(path_or_name: str | Path, language: str) -> Path:
     if isinstance(path_or_name, Path) or "/" in path_or_name or "." in path_or_name:
         return Path(path_or_name)
-    return SCRIPTS / f"{path_or_name}.toml"
+    twin = SCRIPTS / f"{path_or_name}.{language}.toml"
+    return twin if twin.exists() else SCRIPTS / f"{path_or_name}.toml"
 
 
 def _check_pattern(field: str, pattern: str) -> None:
     try:
         re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"`{field}` is no regular expression: {error}") from error
+        at = (error.pos or 0) + 1
+        words = Words(
+            f"`{field}` 不是一个正则表达式, 第 {at} 个字符处不对",
+            f"`{field}` is no regular expression: {error}",
+        )
+        raise Flaw(words) from error

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from flower.core.words import Words
 from flower.rehearsal.call_ids import CallId
 from flower.rehearsal.conversation import Conversation, Said
 from flower.rehearsal.programme import follow, on_stage
@@ -14,7 +15,7 @@ from flower.rehearsal.script import Call, Fault, Role, Scene, Script, Usage
 from flower.rehearsal.wording import fill, fill_all
 
 SIDE = "side"
-_SIDE_WORDS = "排练"
+_SIDE_WORDS = Words("排练", "rehearsal")
 
 
 @dataclass(frozen=True)
@@ -36,19 +37,18 @@ def answer(script: Script, conversation: Conversation, token: Callable[[], str])
     scenes = [scene for scene in script.scenes if not scene.role or scene.role in roles]
     all_progress = follow(scenes, conversation.happenings)
     if conversation.compaction:
-        return _plain(conversation, _summary(all_progress, conversation), SIDE, token)
+        return _plain(conversation, _summary(all_progress, conversation, script.language), SIDE, token)
     if not conversation.tools and not roles:
-        return _plain(conversation, _side_words(conversation), SIDE, token)
+        return _plain(conversation, _side_words(conversation, script.language), SIDE, token)
     progress = on_stage(all_progress, conversation.prompt)
     if progress is None:
         return _plain(conversation, script.closing, roles[0] if roles else "", token)
     role = progress.scene.role or (roles[0] if roles else "")
-    if progress.waiting:
-        words = progress.next_turn.meanwhile or script.meanwhile
-        return replace(
-            _plain(conversation, words, role, token), scene=progress.scene.name, turn=progress.turn
-        )
     turn = progress.next_turn
+    if progress.waiting:
+        words = turn.meanwhile or script.meanwhile
+        reply = _plain(conversation, words, role, token, turn.meanwhile_tokens)
+        return replace(reply, scene=progress.scene.name, turn=progress.turn)
     blocks = list(_blocks(progress, conversation, token))
     blocks += _handed_over(scenes, conversation, blocks, token)
     return Reply(
@@ -94,6 +94,7 @@ def _blocks(
         "prompt": conversation.prompt,
         "result": progress.result,
         "round": str(progress.round),
+        **progress.found,
     }
     if turn.thinking:
         yield {"type": "thinking", "thinking": fill(turn.thinking, values), "signature": token()}
@@ -153,33 +154,36 @@ def _usage(conversation: Conversation, blocks: list[dict[str, Any]], tokens: Usa
     }
 
 
-def _plain(conversation: Conversation, words: str, role: str, token: Callable[[], str]) -> Reply:
-    return Reply(_message(conversation, [_text(words)], Usage(), token), role)
+def _plain(
+    conversation: Conversation, words: str, role: str, token: Callable[[], str], tokens: Usage | None = None
+) -> Reply:
+    return Reply(_message(conversation, [_text(words)], tokens or Usage(), token), role)
 
 
-def _side_words(conversation: Conversation) -> str:
+def _side_words(conversation: Conversation, language: str) -> str:
     if conversation.schema is None:
-        return _SIDE_WORDS
-    return json.dumps(_example_value(conversation.schema), ensure_ascii=False)
+        return _SIDE_WORDS.spoken(language)
+    return json.dumps(_example_value(conversation.schema, _SIDE_WORDS.spoken(language)), ensure_ascii=False)
 
 
-def _summary(all_progress: Sequence[Progress], conversation: Conversation) -> str:
+def _summary(all_progress: Sequence[Progress], conversation: Conversation, language: str) -> str:
     """A summary in the CLI's form; what the script must still know afterwards goes with it."""
     marks = [progress.mark.text() for progress in all_progress if progress.mark is not None]
     folder = f" - Primary working directory: {conversation.cwd}"
-    return "\n".join(["<analysis>", _SIDE_WORDS, "</analysis>", "<summary>", *marks, folder, "</summary>"])
+    side = _SIDE_WORDS.spoken(language)
+    return "\n".join(["<analysis>", side, "</analysis>", "<summary>", *marks, folder, "</summary>"])
 
 
-def _example_value(schema: Mapping[str, Any]) -> Any:
+def _example_value(schema: Mapping[str, Any], words: str) -> Any:
     properties = schema.get("properties")
     values: dict[Any, Any] = {
-        "object": {name: _example_value(inner) for name, inner in (properties or {}).items()},
+        "object": {name: _example_value(inner, words) for name, inner in (properties or {}).items()},
         "array": [],
         "number": 0,
         "integer": 0,
         "boolean": False,
     }
-    return values.get(schema.get("type"), _SIDE_WORDS)
+    return values.get(schema.get("type"), words)
 
 
 def _text(text: str) -> dict[str, Any]:

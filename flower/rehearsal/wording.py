@@ -5,19 +5,23 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-_PLACEHOLDER = re.compile(r"\{(cwd|prompt|result|round|fill:\d+)\}")
+_PLACEHOLDER = re.compile(r"\{(cwd|prompt|result|round|fill:\d+|found:[a-z]+)\}")
 _FILLER = "The quick brown fox jumps over the lazy dog, once more and again.\n"
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """`template` with `{cwd}`, `{prompt}`, `{result}`, `{round}` and `{fill:N}` (N bytes of text) replaced.
+    """`template` with `{cwd}` and whatever else `values` names replaced, and `{fill:N}` by N bytes of text.
 
     Any other brace stays as it is: scripts hold code.
     """
 
     def value(match: re.Match[str]) -> str:
         name = match[1]
-        return filler(int(name.removeprefix("fill:"))) if name.startswith("fill:") else values[name]
+        return (
+            filler(int(name.removeprefix("fill:")))
+            if name.startswith("fill:")
+            else values.get(name, match[0])
+        )
 
     return _PLACEHOLDER.sub(value, template)
 

@@ -1,6 +1,7 @@
 """Scripts from files: what loads, and what is said about those that can't be played."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -109,8 +110,9 @@ def test_a_wrong_script_is_refused_with_its_file_and_its_field(
     error = complaint(path)
 
     assert (error.source, error.field) == (str(path), field)
-    assert reason in error.reason
-    assert str(error) == f"剧本 {path} 的 {field} 不对: {error.reason}"
+    assert reason in error.reason.en
+    assert str(error) == f"剧本 {path} 的 {field} 不对: {error.reason.zh}"
+    assert not re.search("[A-Za-z]{3,} [a-z]+ ", error.reason.zh), "no English sentence in the Chinese one"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
