@@ -96,6 +96,19 @@ def private_folder(path: Path) -> Path:
     return path
 
 
+def stamped_folder(into: Path) -> Path:
+    """Make ``<into>/<YYYYmmdd-HHMMSS>``, or one with a number behind it where that is taken; returns it.
+
+    Raises `OSError`.
+    """
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    folder, number = into / stamp, 1
+    while folder.exists():
+        number += 1
+        folder = into / f"{stamp}-{number}"
+    return private_folder(folder)
+
+
 def _sweep(folder: Path) -> None:
     if folder in _swept:
         return

@@ -13,7 +13,6 @@ edited it since. Other fields that a newer flower wrote are kept as they are.
 """
 
 import shutil
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from flower.core.durable import locked, private_folder, set_aside, write_atomically
+from flower.core.durable import locked, private_folder, set_aside, stamped_folder, write_atomically
 from flower.core.words import Words
 
 NAME = "lineage.json"
@@ -139,8 +138,7 @@ class Lineage:
         They are faces of one history and go together. The steps and ``woke`` start from zero. Returns that
         folder. Raises `OSError`: half an archive must be heard of.
         """
-        folder = _unused(Path(into) / time.strftime("%Y%m%d-%H%M%S"))
-        private_folder(folder)
+        folder = stamped_folder(Path(into))
         with locked(self.path):
             for each in [self.path, *(extra or ())]:
                 if each.exists():
@@ -240,11 +238,3 @@ class _Shape(msgspec.Struct):
     words: list[str] = []
     request: list[str] = []
     brief: str = ""
-
-
-def _unused(folder: Path) -> Path:
-    candidate, number = folder, 1
-    while candidate.exists():
-        number += 1
-        candidate = folder.with_name(f"{folder.name}-{number}")
-    return candidate

@@ -17,7 +17,7 @@ from flower.core.roles import judge
 from flower.core.words import Words, language_of
 from flower.workflow.base import Ctx, Step
 from flower.workflow.judging import ROUND_KEY, VERDICT_KEY, Judging
-from flower.workflow.setting import GOAL_KEY, SETTER, is_outdated, pour, setting_prompt
+from flower.workflow.setting import FORMER_KEY, GOAL_KEY, SETTER, is_outdated, pour, setting_prompt
 
 __all__ = ["GOAL_KEY", "ROUND_KEY", "VERDICT_KEY", "goal_step", "with_goal"]
 
@@ -57,7 +57,7 @@ def goal_step(
     rules = f"{SETTER.spoken(spoken)}\n{instructions}".strip()
 
     def prompt(ctx: Ctx) -> str:
-        return setting_prompt(ctx.get(brief_key), setting.standing(), spoken)
+        return setting_prompt(ctx.get(brief_key), setting.standing() or ctx.get(FORMER_KEY), spoken)
 
     return Step(
         name,

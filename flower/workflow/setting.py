@@ -9,6 +9,7 @@ from flower.workflow.base import Ctx
 from flower.workflow.frozen import freeze, language_in, tell
 
 GOAL_KEY = "_goal"
+FORMER_KEY = "_goal_before"  # the goal of a brief that was replaced in this run
 
 SETTER = Words(
     "你这一次的任务:把需求变成一份判定清单。",

@@ -7,6 +7,7 @@ its brief is frozen: one that can't be continued has to begin anew.
 """
 
 import os
+from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,14 +16,17 @@ from flower.core.events import Event
 from flower.core.guards import isolation_obstacle
 from flower.core.human import HumanChannel
 from flower.core.lineage import Lineage
+from flower.core.result import StepResult
 from flower.core.runtime import OnEvent, Runtime
 from flower.core.words import Words, language_of
 from flower.core.workbench import Workbench
-from flower.workflow.base import Ctx, OnStep, Step, Workflow
+from flower.workflow.base import Ctx, Gate, OnStep, Step, Workflow
 from flower.workflow.clarify import BRIEF_KEY, GO_ON_ASKING, clarify_step
 from flower.workflow.crew import CODER_PROMPT, lead_of
+from flower.workflow.frozen import tell_words
 from flower.workflow.goal import GOAL_KEY, goal_step, with_goal
-from flower.workflow.waking import BRIEF_NAME, GOAL_NAME, archive, wake_state, workbench_of
+from flower.workflow.setting import FORMER_KEY
+from flower.workflow.waking import BRIEF_NAME, GOAL_NAME, archive, put_away, wake_state, workbench_of
 
 __all__ = ["CODER_PROMPT", "WORK", "StarterFlow", "starter_flow", "wake_state", "workbench_of"]
 
@@ -66,6 +70,8 @@ _NO_REQUEST = Words(
 _EDITED = Words(
     "你改过需求确认书,这次按改过的做。", "you have edited the brief: this run goes by what it says now."
 )
+
+_GOAL_STAYS = Words("{path} 挪不开:{why}。", "could not move {path}: {why}.")
 
 NO_REQUEST = Words(
     "要给一句诉求,例如 flower '帮我做一个 X'",
@@ -134,6 +140,7 @@ def starter_flow(
     clarifying = clarify_step(
         channel, brief_path=brief_path, prompt=said.request, name=CLARIFY, retries=1, language=spoken
     )
+    clarifying = replace(clarifying, gate=_Replacing(clarifying.gate, goal_path))
     if said.all:
         clarifying = replace(clarifying, resume_prompt=said.go_on_asking)
     lead = lead_of(channel, instructions, worker_prompt, isolate=isolate, language=spoken)
@@ -231,6 +238,34 @@ class _Said:
         if not isinstance(goal, Goal) or not goal.complete():
             return []
         return [words.spoken(self._language).format(goal=goal.prompt_block())]
+
+
+class _Replacing:
+    """The clarification's gate: the goal goes before a new brief is frozen, so that one that stands is always its own.
+
+    Killed between the two, the next run would take the old checks for those of the new request.
+    """
+
+    def __init__(self, gate: Gate | None, goal: Path) -> None:
+        self._gate = gate
+        self._goal = goal
+
+    def __call__(self, result: StepResult, ctx: Ctx) -> bool | Awaitable[bool]:
+        if Brief.last_in(result.text).complete():
+            former = Goal.load(self._goal)
+            if former is not None and former.complete():
+                # Whoever sets the next one is shown it all the same.
+                ctx[FORMER_KEY] = former
+            self._put_away(ctx)
+        assert self._gate is not None, "a clarification is always looked at"
+        return self._gate(result, ctx)
+
+    def _put_away(self, ctx: Ctx) -> None:
+        try:
+            put_away(self._goal)
+        except OSError as error:
+            words = Words(*(text.format(path=self._goal, why=error.strerror) for text in _GOAL_STAYS))
+            tell_words(ctx, words)
 
 
 class _Listener:

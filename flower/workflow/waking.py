@@ -1,13 +1,16 @@
 """What lies in a folder that was used before: whether it can be continued, and how it is put away."""
 
+import shutil
 from pathlib import Path
 from typing import TypedDict
 
 from flower.core.documents import Brief, Goal
+from flower.core.durable import stamped_folder
 from flower.core.lineage import Lineage
 
 BRIEF_NAME = "需求.md"
 GOAL_NAME = "目标.md"
+ARCHIVE = "archive"
 
 
 class WakeState(TypedDict):
@@ -60,4 +63,15 @@ def archive(notes: Path, lineage: Lineage, faces: list[Path]) -> Path | None:
     """
     if not lineage.path.exists() and not any(face.exists() for face in faces):
         return None
-    return lineage.archive(notes / "archive", extra=faces)
+    return lineage.archive(notes / ARCHIVE, extra=faces)
+
+
+def put_away(goal: Path) -> Path | None:
+    """Move a goal whose brief is about to be replaced into the archive beside it; None without one.
+
+    Raises `OSError`.
+    """
+    if not goal.exists():
+        return None
+    folder = stamped_folder(goal.parent / ARCHIVE)
+    return Path(shutil.move(goal, folder / goal.name))

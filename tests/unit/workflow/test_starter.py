@@ -383,6 +383,31 @@ async def test_a_folder_that_was_worked_in_without_a_brief_is_asked_about_first(
     assert "需求改过了" in work.prompt and "不做别的" in work.prompt
 
 
+async def test_a_goal_is_never_that_of_an_earlier_brief_wherever_the_run_was_killed(starter: Starter) -> None:
+    await starter.take("写个脚本", by_step=kill_at("干活"))
+    old = (starter.notes / "目标.md").read_bytes()
+    (starter.notes / "需求.md").unlink()
+
+    await starter.take("另一件事", by_step=kill_at("设定目标"))
+
+    assert "跑一遍,看到 HTML" in starter.told("设定目标").prompt, "who sets the new one sees the old one"
+    [archived] = (starter.notes / "archive").iterdir()
+    assert re.fullmatch(STAMP, archived.name) and (archived / "目标.md").read_bytes() == old
+    assert not (starter.notes / "目标.md").exists()
+
+    assert "设定目标" in await starter.take(None)
+
+
+async def test_a_clarification_without_an_outcome_leaves_the_goal_alone(starter: Starter) -> None:
+    await starter.take("写个脚本")
+    before = (starter.notes / "目标.md").read_bytes()
+    (starter.notes / "需求.md").unlink()
+
+    await starter.take("另一件事", by_step=lambda name: Answer("no brief"))
+
+    assert (starter.notes / "目标.md").read_bytes() == before
+
+
 # ---------------------------------------------------------------- a new matter
 
 
