@@ -4,7 +4,7 @@ import os
 import sys
 import uuid
 from collections.abc import Mapping
-from typing import Final, TextIO
+from typing import TextIO
 
 import msgspec
 
@@ -13,18 +13,8 @@ from flower_protocol.paths import home, socket_path
 from flower_protocol.runs import RunOptions, RunStarted, StartRun
 from flower_protocol.workspaces import State, Wake
 from flowerctl.attach.arguments import Invocation
-from flowerctl.attach.asking import ask
 from flowerctl.attach.banner import banner
-from flowerctl.attach.commands import (
-    Aside,
-    Leave,
-    Mistyped,
-    Nothing,
-    Remark,
-    StartOver,
-    StopRun,
-    understood,
-)
+from flowerctl.attach.opening import Opening
 from flowerctl.attach.outcome import End, Outcome
 from flowerctl.attach.stdin import StandardInput
 from flowerctl.attach.transcript import Transcript
@@ -36,8 +26,6 @@ from flowerctl.language import Texts
 from flowerctl.output import Line, Style, colourful, complain, terminal_columns, write
 from flowerctl.places import here, place_of, way_back
 from flowerctl.sanitize import clean_line
-
-_LINE_SECONDS: Final = 1.0  # for the line that a pipe may bring; one that comes later is a remark
 
 
 class Command:
@@ -51,7 +39,6 @@ class Command:
         self._place = place_of(invocation.workspace, invocation.run_dir, texts)
         self._client = Client(socket_path(environment))
         self._input = StandardInput(closed=sys.stdin is None)
-        self._expecting = False
         self._typing = sys.stdin is not None and sys.stdin.isatty()
         self._transcript = Transcript(
             texts,
@@ -62,6 +49,14 @@ class Command:
             home=home(environment),
             workspace=self._place.workspace,
             me=who(environment),
+        )
+        self._opening = Opening(
+            texts,
+            environment,
+            self._input,
+            typing=self._typing,
+            transcript=self._transcript,
+            tell=self._tell,
         )
 
     def run(self) -> int:
@@ -99,7 +94,10 @@ class Command:
             self._introduce(wake)
             self._catch_up(wake)
         if words is None:
-            words = self._asked(fresh=self._options.new or not wake.used)
+            wanted = self._opening.wanted(fresh=self._options.new or not wake.used)
+            words = wanted.words
+            if wanted.new:
+                self._options = msgspec.structs.replace(self._options, new=True)
         started = self._start(words)
         if not started.joined:
             self._warn_of_silence()
@@ -111,7 +109,7 @@ class Command:
 
     def _start_over(self, outcome: Outcome) -> Outcome | None:
         """``/new`` in mid-run: what runs is stopped once the new request is there, not before."""
-        words = outcome.words or self._new_request()
+        words = outcome.words or self._opening.new_request()
         if self._wake().status.state.active:
             self._client.stop(self._place)
         self._options = msgspec.structs.replace(self._options, new=True)
@@ -161,64 +159,6 @@ class Command:
             name, shown = "missed_cut" if found.omitted else "missed", len(found.events)
             self._tell(self._texts(name, count=shown + found.omitted, shown=shown), Style.DIM)
             self._print(lines)
-
-    def _asked(self, *, fresh: bool) -> str | None:
-        """What the person says now; None for going on without words. May turn the start into a new one."""
-        if not self._typing:
-            return self._piped(fresh=fresh)
-        if fresh:
-            return self._new_request()
-        while True:
-            match self._heard("ask_wake"):
-                case StartOver(text):
-                    self._options = msgspec.structs.replace(self._options, new=True)
-                    return text or self._new_request()
-                case Remark(text):
-                    return text
-                case Nothing():
-                    return None
-
-    def _new_request(self) -> str:
-        while self._typing:
-            match self._heard("ask_new"):
-                case Remark(text):
-                    return text
-                case StartOver(text) if text:
-                    return text
-                case StartOver():
-                    continue  # it is a new one already
-                case Nothing():
-                    break
-        raise Failed(self._texts("blank"))
-
-    def _heard(self, question: str) -> Nothing | Remark | StartOver:
-        """What the person answers, once it is something to start with; other commands are dealt with here."""
-        while True:
-            match understood(self._ask(question), None, on_hold=False):
-                case Nothing() | Remark() | StartOver() as begun:
-                    return begun
-                case Leave() | StopRun():
-                    raise Failed(self._texts("cancelled"))
-                case Aside():
-                    self._tell(self._texts("aside_nothing_runs"), Style.WARN)
-                case Mistyped(word):
-                    self._tell(self._texts("unknown_command", word=word), Style.WARN)
-                case _:
-                    self._tell(self._texts("help"))
-
-    def _ask(self, question: str) -> str:
-        return ask(self._texts(question), self._texts, self._environment, mark=self._transcript.mark)
-
-    def _piped(self, *, fresh: bool) -> str | None:
-        line = self._input.line(_LINE_SECONDS)
-        if line is None and fresh and not self._input.ended:
-            self._complain(self._texts("reading_stdin"))
-            line = self._input.line(None)  # without a request there is nothing else to do
-        self._expecting = line is None and not self._input.ended
-        words = (line or "").strip()
-        if fresh and not words:
-            raise Failed(self._texts("blank"))
-        return words or None
 
     def _start(self, words: str | None) -> RunStarted:
         run = StartRun(
@@ -273,7 +213,7 @@ class Command:
                 standard_input=self._input,
                 screen=self._typing and sys.stdout.isatty() and not dumb,
                 typing=self._typing,
-                expecting=self._expecting,
+                expecting=self._opening.expecting,
                 json=self._invocation.json,
                 rehearsing=self._options.rehearse,
                 generation=generation,
