@@ -3,14 +3,24 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
-from flower_protocol.codec import BadFrame
-from flower_protocol.control import Accepted, Answer, Aside, Changed, Failure, Happened, Say, Seen
+from flower_protocol.control import (
+    Accepted,
+    Answer,
+    Aside,
+    Changed,
+    Failure,
+    FromDaemon,
+    Happened,
+    Say,
+    Unknown,
+)
 from flower_protocol.events import EventRecord
 from flower_protocol.handshake import Hello, Snapshot, Welcome
 from flower_protocol.workspaces import Place, State, WorkspaceStatus
+from flowerctl.attach.bookmark import Bookmark
+from flowerctl.attach.exchange import Exchange
 from flowerctl.attach.outbox import Outbox
 from flowerctl.attach.outcome import End, Outcome
 from flowerctl.attach.questions import Questions
@@ -22,10 +32,7 @@ from flowerctl.output import Style
 from flowerctl.sanitize import clean_line
 
 CHUNK: Final = 100  # events shown in one go: between two of them the keyboard gets its turn
-SEEN_SECONDS: Final = 0.5
 SETTLE_SECONDS: Final = 1.5  # a daemon that just came up may be about to go on with the run by itself
-DRAIN_SECONDS: Final = 5.0
-LEAVE_SECONDS: Final = 1.0  # for the last words to arrive; leaving waits for nobody longer
 # The connection is closed over these, and another one would be too.
 _HOPELESS: Final = frozenset({"bad-frame", "too-large", "client-older", "daemon-older"})
 # That question is not open any more, whoever saw to it.
@@ -62,10 +69,8 @@ class Conversation:
         self._surface = surface
         self._texts = texts
         self._explain = explain
-        self._generation = generation
-        self._cursor = cursor
+        self._bookmark = Bookmark(generation, cursor)
         self._who = who
-        self._reported = cursor or 0
         self._outbox = Outbox()
         self._hold_awaited = False
         self._capabilities: tuple[str, ...] = ()
@@ -119,34 +124,22 @@ class Conversation:
         return Hello(
             place=self.place,
             version=version,
-            generation=self._generation if self._cursor is not None else None,
-            cursor=self._cursor,
+            generation=self._bookmark.generation,
+            cursor=self._bookmark.cursor,
             who=self._who,
         )
 
     async def converse(self, attachment: Attachment, welcome: Welcome) -> None:
         """Hears and says all there is, until the connection ends (`Lost`) or the outcome is known."""
         self._begin(welcome)
-        sender = asyncio.create_task(self._send_all(attachment), name="flower sender")
-        receiver = asyncio.create_task(self._receive_all(attachment), name="flower receiver")
+        exchange = Exchange(attachment, self._outbox, self._bookmark, self._hear)
         try:
-            ends: set[asyncio.Future[Any]] = {sender, receiver, self.outcome}
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            if self.outcome.done():
-                await self._take_leave(attachment)
-            elif not receiver.done():
-                # The line is dead, but what has come over it is shown before another one is opened.
-                ends.discard(sender)
-                await asyncio.wait(ends, timeout=DRAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            await exchange.until(self.outcome)
         finally:
             self.connected = False
-            for task in (sender, receiver):
-                task.cancel()
-            results = await asyncio.gather(sender, receiver, return_exceptions=True)
-        # The receiver's reason tells more: the sender only notices that it can't send.
-        for result in reversed(results):
-            if isinstance(result, Exception) and not self.outcome.done():
-                raise result
+            reason = await exchange.close()
+        if reason is not None and not self.outcome.done():
+            raise reason
 
     def _begin(self, welcome: Welcome) -> None:
         self.connected = True
@@ -157,61 +150,31 @@ class Conversation:
         self._stands(welcome.status)
         self.when_connected()
 
-    async def _send_all(self, attachment: Attachment) -> None:
-        while True:
-            while (message := self._outbox.first()) is not None:
-                await attachment.send(message)
-                self._outbox.sent()
-            await self._report(attachment)
-            self._outbox.work.clear()
-            with suppress(TimeoutError):  # looks again now and then for what has been shown meanwhile
-                async with asyncio.timeout(SEEN_SECONDS):  # not wait_for: it can swallow a cancellation
-                    await self._outbox.work.wait()
-
-    async def _report(self, attachment: Attachment) -> None:
-        if self._cursor is not None and self._cursor > self._reported:
-            seen, self._reported = self._cursor, self._cursor
-            await attachment.send(Seen(seq=seen))
-
-    async def _take_leave(self, attachment: Attachment) -> None:
-        with suppress(Lost, TimeoutError):
-            async with asyncio.timeout(LEAVE_SECONDS):
-                await self._report(attachment)
-                await self._outbox.emptied()  # words typed just before are still accepted
-
-    async def _receive_all(self, attachment: Attachment) -> None:
-        while True:
-            try:
-                message = await attachment.receive()
-            except BadFrame as error:
-                raise Lost(orderly=False) from error
-            match message:
-                case Snapshot():
-                    await self._start_afresh(message)
-                case Happened():
-                    await self._take(message.events, live=True)
-                case Changed():
-                    self._stands(message.status)
-                    self._put_question()
-                case Accepted():
-                    self._accepted(message.id)
-                case Failure():
-                    self._failed(message)
-                case _:
-                    pass  # a newer daemon says more than this client knows
-            await asyncio.sleep(0)  # a flood of frames must not keep the keyboard waiting
-
     # -- what was heard
 
+    async def _hear(self, message: FromDaemon | Unknown) -> None:
+        match message:
+            case Snapshot():
+                await self._start_afresh(message)
+            case Happened():
+                await self._take(message.events, live=True)
+            case Changed():
+                self._stands(message.status)
+                self._put_question()
+            case Accepted():
+                self._accepted(message.id)
+            case Failure():
+                self._failed(message)
+            case _:
+                pass  # a newer daemon says more than this client knows
+
     async def _start_afresh(self, snapshot: Snapshot) -> None:
-        same = snapshot.generation == self._generation
-        shown = self._cursor if same and self._cursor is not None else None
+        shown = self._bookmark.shown_of(snapshot.generation)
         if snapshot.omitted:
             self._surface.tell(self._texts("omitted", count=snapshot.omitted), Style.DIM)
-        if not same:
-            self._generation, self._cursor, self._reported = snapshot.generation, 0, 0
+        self._bookmark.begin(snapshot.generation)
         await self._take([each for each in snapshot.events if shown is None or each.seq > shown], live=False)
-        self._cursor = snapshot.last_seq
+        self._bookmark.cursor = snapshot.last_seq
         if self.status is not None:  # what lies behind may speak of questions that nobody asks any more
             self.questions.stands(self.status.question)
         self._put_question()
@@ -227,8 +190,7 @@ class Conversation:
                 self.questions.heard(event)
                 self._note(event)
             self._surface.show(chunk, live=live, own=own)
-            # Events of an earlier life have numbers below 1; one stands at the beginning of this one then.
-            self._cursor = max(self._cursor or 0, chunk[-1].seq)
+            self._bookmark.move(chunk[-1].seq)
             await self._surface.room()
             await asyncio.sleep(0)
         self._showing = False
