@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from flower_protocol.workspaces import State
+from flower_protocol.workspaces import Question, State
 from flowerctl.attach.commands import (
     Aside,
     GoOn,
@@ -51,6 +51,8 @@ class Dialogue:
         self._clock = clock
         self._stage = Stage.CALM
         self._interrupts_later = False
+        self._typing = False
+        self._typed_for = ""
         conversation.when_connected = self._connected
 
     @property
@@ -62,7 +64,7 @@ class Dialogue:
         """What stands before the typed text."""
         if self._conversation.on_hold:
             return self._texts("prompt_interrupted")
-        if self._conversation.questions.current is not None:
+        if self._question is not None:
             return self._texts("prompt_question")
         return self._texts("prompt_words")
 
@@ -84,10 +86,18 @@ class Dialogue:
         waited = duration(now - self._conversation.since)
         return self._texts("waited", reason=self._texts(name), time=waited)
 
+    def typing(self, typed: str) -> None:
+        """The line reads so far. What it answers is settled by its first character, not by what opens after that."""
+        question = self._conversation.questions.current
+        if typed and not self._typing:
+            self._typed_for = question.id if question is not None else ""
+        self._typing = bool(typed)
+
     def line(self, typed: str) -> None:
         """A line was typed, Enter included."""
         status = self._conversation.status
-        command = understood(typed, self._conversation.questions.current, on_hold=self._conversation.on_hold)
+        command = understood(typed, self._question, on_hold=self._conversation.on_hold)
+        self._typing = False
         if self._stage is Stage.ARMED:
             self._stage = Stage.CALM
         match command:
@@ -145,6 +155,14 @@ class Dialogue:
     def hang_up(self) -> None:
         """The terminal has gone: leaving, without a word."""
         self._conversation.finish(Outcome(End.HUNG_UP))
+
+    @property
+    def _question(self) -> Question | None:
+        """What the line answers; None when it was begun before that was asked, for it was meant for something else."""
+        question = self._conversation.questions.current
+        if question is not None and self._typing and self._typed_for != question.id:
+            return None
+        return question
 
     def _aside(self, text: str) -> None:
         words = text[1:].strip()

@@ -40,7 +40,9 @@ class TerminalScreen:
         self._transcript = transcript
         self._colour = colourful(sys.stdout, environment)
         self._dialogue: Dialogue | None = None
-        self._buffer = Buffer(history=history, multiline=False, accept_handler=self._accept)
+        self._buffer = Buffer(
+            history=history, multiline=False, accept_handler=self._accept, on_text_changed=self._typing
+        )
         # Not every terminal answers when it is asked where the cursor is, and nothing here needs to know.
         self._output = Vt100_Output.from_pty(sys.stdout, term=environment.get("TERM"))
         self._output.enable_cpr = False
@@ -130,6 +132,10 @@ class TerminalScreen:
     def _hang_up(self) -> None:
         if self._dialogue is not None:
             self._dialogue.hang_up()
+
+    def _typing(self, buffer: Buffer) -> None:
+        if self._dialogue is not None:
+            self._dialogue.typing(buffer.text)
 
     def _accept(self, buffer: Buffer) -> bool:
         if self._dialogue is not None:

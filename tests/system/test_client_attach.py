@@ -49,6 +49,26 @@ def test_a_question_changes_the_prompt_and_a_number_answers_it(
     screen.wait_for_screen(lambda text: "+ 小的" in text and WORDS.rstrip() in text)
 
 
+def test_words_begun_before_a_question_opened_are_no_answer_to_it(
+    flower: Callable[..., Terminal], pretend: Pretending
+) -> None:
+    running(pretend)
+    screen = flower()
+    screen.read_until("直接说")
+    screen.send("半截话")
+    screen.wait_for_screen(lambda text: "半截话" in text)
+    pretend.do(pretend.daemon.ask("q1", "要哪种?", "大的", "小的"))
+    screen.wait_for_screen(lambda text: "要哪种?" in text and text.rstrip().endswith("\n" + WORDS + "半截话"))
+
+    screen.line("说完了")
+
+    screen.wait_for_screen(lambda text: text.rstrip().endswith("你的回答 (回车=跳过,让它自己判断) >"))
+    assert [said.text for said in pretend.heard(Say)] == ["半截话说完了"] and not pretend.heard(Answer)
+    screen.line("2")
+    wait_until(lambda: pretend.heard(Answer))
+    assert pretend.heard(Answer)[0].text == "小的"
+
+
 def test_ctrl_c_interrupts_and_words_let_it_go_on(
     flower: Callable[..., Terminal], pretend: Pretending
 ) -> None:

@@ -59,6 +59,50 @@ async def test_what_is_typed_right_after_an_answer_is_a_remark() -> None:
     assert [said.text for said in line.of(Say)] == ["再快点"]
 
 
+async def test_a_line_that_was_begun_before_the_question_is_a_remark_and_leaves_it_open() -> None:
+    talk = Talk()
+    line = await talk.connect()
+    talk.dialogue.typing("再")
+    await talk.hear(Changed(status=asking("q1", "大的")))
+    assert talk.dialogue.prompt() != ANSWERING, "the prompt says what Enter will do"
+
+    talk.dialogue.typing("再快点")
+    talk.dialogue.line("再快点")
+    assert talk.dialogue.prompt() == ANSWERING
+    talk.dialogue.typing("1")
+    talk.dialogue.line("1")
+    await eventually(lambda: line.of(Answer))
+
+    assert [said.text for said in line.of(Say)] == ["再快点"]
+    assert [answer.text for answer in line.of(Answer)] == ["大的"]
+
+
+async def test_a_line_that_was_emptied_after_the_question_opened_is_begun_anew() -> None:
+    talk = Talk()
+    line = await talk.connect()
+    talk.dialogue.typing("再")
+    await talk.hear(Changed(status=asking("q1", "大的")))
+
+    for typed in ("", "1"):
+        talk.dialogue.typing(typed)
+    talk.dialogue.line("1")
+    await eventually(lambda: line.of(Answer))
+
+    assert [answer.text for answer in line.of(Answer)] == ["大的"] and not line.of(Say)
+
+
+async def test_an_answer_that_was_begun_for_another_question_is_no_answer_to_this_one() -> None:
+    talk = Talk()
+    line = await talk.connect(asking("q1"))
+    talk.dialogue.typing("小的")
+    await talk.hear(Changed(status=asking("q2")))
+
+    talk.dialogue.line("小的")
+    await eventually(lambda: line.of(Say))
+
+    assert not line.of(Answer) and talk.dialogue.prompt() == ANSWERING
+
+
 async def test_an_answer_that_came_second_says_which_one_counts() -> None:
     talk = Talk(explain=lambda failure: f"已经回答过了:{failure.values['answer']}")
     line = await talk.connect(asking())
