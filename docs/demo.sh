@@ -41,8 +41,12 @@ trap 'exit 130' INT TERM HUP
 say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
 
 # Without a terminal on stdin nothing waits for an answer: the demo runs through by itself.
-say 'flower --rehearse "写个 md 转 html 的脚本"'
-clean flower --rehearse "写个 md 转 html 的脚本" </dev/null
+case "${FLOWER_LANG:-zh}" in
+    en*) request="write a script that turns md into html" ;;
+    *) request="写个 md 转 html 的脚本" ;;
+esac
+say "flower --rehearse \"$request\""
+clean flower --rehearse "$request" </dev/null
 
 say 'find . -type f'
 find . -type f ! -path './.git/*' | LC_ALL=C sort

@@ -5,6 +5,7 @@ role `system`, reports of background agents, its own remarks about interrupts. E
 requests of the bundled CLI. What is of no known shape is skipped, never refused.
 """
 
+import html
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -210,7 +211,8 @@ def _reports(text: str) -> Iterator[Report]:
 
 def _tag(body: str, name: str) -> str:
     match = re.search(f"<{name}>(.*?)</{name}>", body, re.DOTALL)
-    return match[1].strip() if match else ""
+    # The CLI writes what stands between its tags as XML has it.
+    return html.unescape(match[1].strip()) if match else ""
 
 
 def _working_folder(system: str, messages: list[Any]) -> str:

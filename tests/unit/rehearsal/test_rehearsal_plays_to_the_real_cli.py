@@ -165,7 +165,9 @@ def convert(workspace: Path, markdown: str) -> str:
 async def test_the_first_job_is_done_and_a_resume_with_words_adds_to_it(workspace: Path) -> None:
     session_id = str(uuid.uuid4())
     with Rehearsal(load_script("default")) as rehearsal:
-        first = await step(options(rehearsal, workspace, session_id=session_id), "写个 md 转 html 的脚本")
+        first = await step(
+            options(rehearsal, workspace, session_id=session_id), "照这份需求做:\n\n写个 md 转 html 的脚本"
+        )
 
         assert "做好了, 产出核对过" in spoken(first)
         page = convert(workspace, "# 标题\n\n一段 **粗** 和 `a<b`\n\n- 一\n- 二\n\n```python\npass\n```\n")
@@ -194,7 +196,7 @@ async def test_a_killed_session_goes_on_at_the_next_turn_with_a_new_endpoint(wor
     with Rehearsal(script) as rehearsal:
         await killed_at(
             options(rehearsal, workspace, session_id=session_id),
-            "写个 md 转 html 的脚本",
+            "照这份需求做:\n\n写个 md 转 html 的脚本",
             lambda message: "Write" in calls(message),
         )
         assert not (workspace / "sample.html").exists()
@@ -218,7 +220,7 @@ async def test_a_killed_session_goes_on_at_the_next_turn_with_a_new_endpoint(wor
 async def test_a_remark_in_mid_run_is_taken_up_when_the_scene_has_ended(workspace: Path) -> None:
     with Rehearsal(load_script("default")) as rehearsal:
         async with asyncio.timeout(PATIENCE), Session(options(rehearsal, workspace)) as session:
-            await session.say("写个 md 转 html 的脚本")
+            await session.say("照这份需求做:\n\n写个 md 转 html 的脚本")
             remarks = ["顺便支持代码块高亮"]
             async for message in session.hear():
                 if "Write" in calls(message) and remarks:
