@@ -323,9 +323,9 @@ class Runtime:
             flight.loop.call_soon_threadsafe(order, flight)
         return bool(flights)
 
-    def _note(self, words: Words | str | None) -> None:
+    def _note(self, words: Words | None) -> None:
         if words is not None:
-            self.notices.append(words if isinstance(words, Words) else Words(words, words))
+            self.notices.append(words)
 
 
 def _guarded(on_event: OnEvent | None) -> OnEvent:

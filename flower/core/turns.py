@@ -182,7 +182,7 @@ class Turns:
         if (unsaved is not None) == self._unsaved:
             return
         self._unsaved = unsaved is not None
-        words = Words(unsaved, unsaved) if unsaved is not None else SAVED
+        words = unsaved if unsaved is not None else SAVED
         self._emit(Event("notice", words.spoken(self._runtime.language), payload=words._asdict()))
 
     def _see(self, message: Any, failure: Failure | None) -> None:

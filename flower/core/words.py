@@ -1,5 +1,6 @@
 """A sentence for the person in both languages; which one is shown is decided where it is shown."""
 
+import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -12,6 +13,10 @@ class Words(NamedTuple):
 
     def spoken(self, language: str) -> str:
         return self.en if language == "en" else self.zh
+
+    def __str__(self) -> str:
+        """In the language of this process."""
+        return self.spoken(language_of(os.environ))
 
 
 def language_of(environment: Mapping[str, str]) -> str:

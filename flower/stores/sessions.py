@@ -6,7 +6,6 @@ sees queued entries like stored ones. The coroutines do all their work on other 
 """
 
 import asyncio
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from flower.core.words import Words, language_of
+from flower.core.words import Words
 
 from .backlog import Backlog, Batch, Busy
 from .collector import collector_paused
@@ -46,7 +45,7 @@ class Database(Protocol):
     path: Path
 
     @property
-    def notice(self) -> str | None:
+    def notice(self) -> Words | None:
         """One line for the person, if there is anything to say."""
 
     def write(self, batches: list[Batch]) -> None:
@@ -94,21 +93,20 @@ class QueuedSessionStore:
         return self._database.path
 
     @property
-    def notice(self) -> str | None:
+    def notice(self) -> Words | None:
         """One line for the person: that entries wait, for as long as they do; else that a file was set aside."""
         return self.unsaved or self._database.notice
 
     @property
-    def unsaved(self) -> str | None:
+    def unsaved(self) -> Words | None:
         """One line for the person while entries wait because they can't be written."""
         trouble, queued = self._backlog.trouble, len(self._backlog)
         if trouble is None or not queued:
             return None
-        words = Words(
+        return Words(
             f"会话暂时存不进去,{queued} 条记录在内存里等着(失败 {self.failures} 次):{trouble}",
             f"not saving for now, {queued} entries wait in memory ({self.failures} failures): {trouble}",
         )
-        return words.spoken(language_of(os.environ))
 
     @property
     def failures(self) -> int:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flower.core.project import project_key
+from flower.core.words import Words
 
 from .backlog import Batch, Unwritable
 from .entries import Entry, decode, encode, uuid_of
@@ -49,7 +50,7 @@ class SqliteDatabase:
         self._newest = (-1, -1, 0)  # opening and version of the file, and the latest mtime in that version
 
     @property
-    def notice(self) -> str | None:
+    def notice(self) -> Words | None:
         return self._file.notice
 
     @property

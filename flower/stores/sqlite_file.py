@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from flower.core.durable import private_folder, set_aside
-from flower.core.words import Words, language_of
+from flower.core.words import Words
 
 from .backlog import Busy
 from .mounts import is_shared
@@ -78,7 +78,7 @@ class SqliteFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.notice: str | None = None
+        self.notice: Words | None = None
         self.journal_mode = ""  # as read back: what was asked for is not always what a file system gives
         self.openings = 0  # how many connections there have been
         self._inode: tuple[int, int] | None = None  # which file is ours, whatever its name stands for later
@@ -107,7 +107,7 @@ class SqliteFile:
                 yield self._connection
         except Damaged as error:
             if isinstance(error, Foreign) and self.path.name != FILE_NAME:
-                text = _NOT_OURS.spoken(language_of(os.environ))
+                text = str(_NOT_OURS)
                 raise FileExistsError(errno.EEXIST, text, str(self.path)) from error
             # In this order: a connection takes the log along when it is closed, by its name.
             self._drop_connection()
@@ -171,11 +171,10 @@ class SqliteFile:
         for suffix in ("-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):
                 self.path.with_name(self.path.name + suffix).rename(aside.with_name(aside.name + suffix))
-        words = Words(
+        self.notice = Words(
             f"会话库读不了,已挪到 {aside.name},从空的开始。",
             f"The session database could not be read; it is now {aside.name}, and an empty one begins.",
         )
-        self.notice = words.spoken(language_of(os.environ))
 
 
 def _set_journal(connection: sqlite3.Connection, *, shared: bool) -> str:

@@ -77,7 +77,7 @@ async def main():
     fill_up()
     for number in range(40):
         await store.append(KEY, [{"type": "user", "uuid": str(number), "text": "x" * 10_000}])
-    found["queued"], found["notice"] = store.queued, store.notice
+    found["queued"], found["notice"] = store.queued, str(store.notice)
     found["seen"] = [entry["uuid"] for entry in store.entries(KEY)]
     ballast.unlink()
     while store.queued:
@@ -130,7 +130,7 @@ async def test_a_full_disk_is_told_and_what_was_not_written_is_written_later(
     assert store.queued == 1
     assert store.failures >= 1
     assert store.last_failure is not None and "full" in store.last_failure and str(path) in store.last_failure
-    assert "1 条记录在内存里等着" in (store.notice or "") and store.last_failure in (store.notice or "")
+    assert "1 条记录在内存里等着" in str(store.notice) and str(store.last_failure) in str(store.notice)
     assert [each["uuid"] for each in await store.load(KEY) or []] == ["a", "b"]
     with pytest.raises(OSError, match="full"):
         await asyncio.to_thread(store.append_sync, KEY, [entry("c", text=LARGE)])

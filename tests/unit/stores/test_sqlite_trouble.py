@@ -125,7 +125,7 @@ async def test_an_append_that_would_take_too_long_is_queued_and_everybody_sees_i
     assert store.queued == 5
     assert store.failures == 3
     assert str(path) in (store.last_failure or "")
-    assert store.notice == f"会话暂时存不进去,5 条记录在内存里等着(失败 3 次):{store.last_failure}"
+    assert str(store.notice) == f"会话暂时存不进去,5 条记录在内存里等着(失败 3 次):{store.last_failure}"
     if mode == "delete":  # not even reading is possible then, until the lock is gone
         let_go(holder)
     assert await store.load(KEY) == [entry("a"), entry("b")]
@@ -297,7 +297,7 @@ async def test_a_file_that_is_no_database_is_set_aside_and_one_line_says_so(
 
     (aside,) = asides(path)
     assert (path.parent / aside).read_bytes() == content
-    assert store.notice == f"会话库读不了,已挪到 {aside},从空的开始。"
+    assert str(store.notice) == f"会话库读不了,已挪到 {aside},从空的开始。"
     assert uids(path) == ["a"]
 
 
@@ -307,7 +307,7 @@ def test_the_line_is_english_for_who_wants_it(
     monkeypatch.setenv("FLOWER_LANG", "en")
     path.write_bytes(b"x" * 5000)
 
-    assert (open_store().notice or "").startswith("The session database could not be read")
+    assert str(open_store().notice).startswith("The session database could not be read")
 
 
 def test_a_sound_file_gives_no_notice(path: Path, open_store: Callable[[], SqliteSessionStore]) -> None:
