@@ -14,15 +14,15 @@ class Flaw(ValueError):
 
 
 class ScriptError(ValueError):
-    """A script that can't be played; says which file, which field of it, and why.
+    """A script that can't be played; says which file, which field of it ("" for the whole of it), and why.
 
     `words` holds the whole sentence in both languages; as text, the error is the Chinese one.
     """
 
     def __init__(self, source: str, field: str, reason: Words) -> None:
+        where = Words(f" 的 {field} 不对", f" is wrong at {field}") if field else Words("", "")
         self.words = Words(
-            f"剧本 {source} 的 {field} 不对: {reason.zh}",
-            f"the script {source} is wrong at {field}: {reason.en}",
+            f"剧本 {source}{where.zh}: {reason.zh}", f"the script {source}{where.en}: {reason.en}"
         )
         super().__init__(self.words.zh)
         self.source = source

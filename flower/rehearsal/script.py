@@ -222,14 +222,12 @@ def load_script(path_or_name: str | Path, language: str = "zh") -> Script:
     try:
         return _decode(path, language)
     except OSError as error:
-        raise ScriptError(str(path), "file", file_reason(error)) from error
+        raise ScriptError(str(path), "", file_reason(error)) from error
     except msgspec.ValidationError as error:
         reason, _, where = str(error).partition(" - at `$")
-        raise ScriptError(
-            str(path), where.rstrip("`").lstrip(".") or "script", reason_of(error, reason)
-        ) from error
+        raise ScriptError(str(path), where.rstrip("`").lstrip("."), reason_of(error, reason)) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ScriptError(str(path), "syntax", reason_of(error, str(error))) from error
+        raise ScriptError(str(path), "", reason_of(error, str(error))) from error
 
 
 def _decode(path: Path, language: str) -> Script:

@@ -93,7 +93,7 @@ async def test_a_rehearsal_runs_to_its_end_and_its_endpoint_goes_with_it(
     rehearsal = StartRun(
         place=place,
         ask="写个 md 转 html 的脚本",
-        options=RunOptions(rehearse=True),
+        options=RunOptions(rehearse=True, asks=0),
         environment=dict(os.environ),
     )
     started = await talk.post("/v1/runs", rehearsal, RunStarted)

@@ -72,7 +72,7 @@ def test_it_speaks_english_when_asked_to(spawned: Spawned, monkeypatch: pytest.M
     _, complaint = process.communicate(timeout=20)
 
     assert complaint.startswith("the script ")
-    assert complaint.endswith(" is wrong at file: No such file or directory\n")
+    assert complaint.endswith(".toml: No such file or directory\n")
 
 
 def test_a_taken_port_is_one_line_and_exit_code_one(spawned: Spawned) -> None:

@@ -81,7 +81,7 @@ def test_a_path_may_be_text_and_a_bare_word_names_a_script_that_comes_along(tmp_
         (GOOD.replace('tool = "Read", ', ""), "scenes[0].turns[0].calls[0]", "tool"),
         (GOOD.replace('name = "job"', 'name = "the job"'), "scenes[0].name", "matching"),
         (GOOD.replace('name = "job"', "name = 3"), "scenes[0].name", "str"),
-        (GOOD.replace('role = "leader"', 'role = "lader"'), "script", "lader"),
+        (GOOD.replace('role = "leader"', 'role = "lader"'), "", "lader"),
         (GOOD.replace('prompt = "go"', 'prompt = "go("'), "scenes[0]", "prompt"),
         (GOOD.replace('prompt = "go"', 'prompts = "go"'), "scenes[0]", "prompts"),
         (GOOD.replace('when = "there"', 'unless = "["'), "scenes[0].turns[1]", "unless"),
@@ -94,11 +94,11 @@ def test_a_path_may_be_text_and_a_bare_word_names_a_script_that_comes_along(tmp_
         (GOOD.replace('tool = "Read"', 'tool = "Read", optional = true'), "scenes[0].turns[0]", "optional"),
         (GOOD.replace("input = 100", "input = -100"), "scenes[0].turns[0].tokens.input", ">= 0"),
         (GOOD.replace('thread = "main"', 'thread = "side"'), "roles[...].thread", "side"),
-        (GOOD + '[[scenes]]\nname = "job"\nturns = [{ text = "again" }]\n', "script", "`job`"),
+        (GOOD + '[[scenes]]\nname = "job"\nturns = [{ text = "again" }]\n', "", "`job`"),
         (GOOD + '[[scenes]]\nname = "empty"\nturns = []\n', "scenes[1].turns", ">= 1"),
         (GOOD + '[[scenes]]\nname = "cut"\ncuts_in = true\nturns = [{ text = "a" }]', "scenes[1]", "prompt"),
-        ('closing = "nothing"', "script", "scenes"),
-        ("scenes = ]", "syntax", "line 1"),
+        ('closing = "nothing"', "", "scenes"),
+        ("scenes = ]", "", "line 1"),
     ],
 )
 def test_a_wrong_script_is_refused_with_its_file_and_its_field(
@@ -111,21 +111,22 @@ def test_a_wrong_script_is_refused_with_its_file_and_its_field(
 
     assert (error.source, error.field) == (str(path), field)
     assert reason in error.reason.en
-    assert str(error) == f"剧本 {path} 的 {field} 不对: {error.reason.zh}"
+    where = f" 的 {field} 不对" if field else ""
+    assert str(error) == f"剧本 {path}{where}: {error.reason.zh}"
     assert not re.search("[A-Za-z]{3,} [a-z]+ ", error.reason.zh), "no English sentence in the Chinese one"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     error = complaint(tmp_path / "none.toml")
 
-    assert (error.source, error.field) == (str(tmp_path / "none.toml"), "file")
+    assert (error.source, error.field) == (str(tmp_path / "none.toml"), "")
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "script.toml"
     path.write_bytes(b"\xff\xfe\x00")
 
-    assert complaint(path).field == "syntax"
+    assert complaint(path).field == ""
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
