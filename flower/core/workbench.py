@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from flower.core.description import look_at
-from flower.core.durable import locked, private_folder, write_atomically
+from flower.core.durable import locked, private_folder, set_aside, write_atomically
 from flower.core.words import Words
 
 logger = logging.getLogger(__name__)
@@ -87,10 +87,24 @@ class Workbench:
             return False
 
     def ensure(self) -> "Workbench":
-        """Make the folders that are missing (0700); returns itself. Raises `OSError`."""
-        for folder in (self.scripts, self.artifacts, self.notes):
+        """Make the folders that are missing (0700); returns itself. Raises `OSError`.
+
+        A file that is in the way is set aside, and ``notice`` says so.
+        """
+        for folder in (self.root, self.scripts, self.artifacts, self.notes):
+            if folder.exists() and not folder.is_dir():
+                aside = set_aside(folder)
+                self.notice = Words(
+                    f"{folder} 不是文件夹,挪到了 {aside.name}。",
+                    f"{folder} was no folder: moved to {aside.name}.",
+                )
             private_folder(folder)
         return self
+
+    def take_notice(self) -> Words | None:
+        """``notice``, which is the caller's from now on."""
+        notice, self.notice = self.notice, None
+        return notice
 
     def scan(self, folder: Path | str) -> list[Found]:
         """The files in a folder and below, those nearest to it first; no dot-files. Never raises."""

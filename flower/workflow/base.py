@@ -120,14 +120,18 @@ class Workflow:
             ctx.pop(name, None)
         ctx.update(_runtime=runtime, _on_event=on_event, _sessions={}, _results={})
         ctx["_inherited"] = {}
+        notices = [*runtime.notices, runtime.workbench.take_notice() if runtime.workbench else None]
         if self.continuous:
-            self._pick_up(runtime, ctx, on_event)
+            notices += self._pick_up(runtime, ctx)
+        for words in dict.fromkeys(notices):
+            if words is not None and on_event is not None:
+                on_event(Event("notice", words.spoken(runtime.language), payload=words._asdict()))
         if self.channel is not None and on_event is not None and self.channel.on_event is None:
             self.channel.on_event = on_event
         return ctx
 
-    def _pick_up(self, runtime: Runtime, ctx: Ctx, on_event: OnEvent | None) -> None:
-        """Open the lineage, and take over each session that still lives and that no other run has."""
+    def _pick_up(self, runtime: Runtime, ctx: Ctx) -> list[Words | None]:
+        """Open the lineage, and take over each session that still lives; returns what the person is to know."""
         lineage = Lineage.open(runtime.run_dir, runtime.workspace)
         first_notice = lineage.notice
         ctx["_lineage"] = lineage
@@ -136,11 +140,9 @@ class Workflow:
         ctx["_sessions"].update(living)
         ctx["_inherited"].update(living)
         gone = lineage.steps.keys() - living.keys()
-        notices = [*runtime.notices, first_notice, lineage.notice, _GONE if gone else None]
+        notices = [first_notice, lineage.notice, _GONE if gone else None]
         lineage.notice = None
-        for words in dict.fromkeys(notices):
-            if words is not None and on_event is not None:
-                on_event(Event("notice", words.spoken(runtime.language), payload=words._asdict()))
+        return notices
 
 
 class _StepRun:

@@ -209,16 +209,32 @@ def test_a_name_stays_on_its_line_and_can_be_written(workbench: Workbench) -> No
 # ---------------------------------------------------------------- trouble
 
 
-def test_an_index_that_cannot_be_written_is_said_and_hurts_nobody(tmp_path: Path) -> None:
-    (tmp_path / ".flower").write_text("a file where the folder should be")
-    workbench = Workbench(tmp_path)
+def test_an_index_that_cannot_be_written_is_said_and_hurts_nobody(workbench: Workbench) -> None:
+    workbench.index_path.unlink(missing_ok=True)
+    (workbench.index_path / "a folder where the file should be").mkdir(parents=True)
 
     index = workbench.refresh()
 
     assert "## 产出(0)" in index
-    assert workbench.notice is not None
-    assert str(workbench.index_path) in workbench.notice.zh
-    assert (tmp_path / ".flower").read_text() == "a file where the folder should be"
+    notice = workbench.take_notice()
+    assert notice is not None and str(workbench.index_path) in notice.zh
+    assert workbench.take_notice() is None
+    assert (workbench.index_path / "a folder where the file should be").exists()
+
+
+@pytest.mark.parametrize("name", [".flower", ".flower/notes"])
+def test_a_file_where_a_folder_of_it_should_be_is_set_aside_and_said(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("mine")
+    workbench = Workbench(tmp_path)
+
+    workbench.refresh()
+
+    [aside] = path.parent.glob(f"{path.name}.unreadable-*")
+    assert aside.read_text() == "mine" and workbench.index_path.exists()
+    notice = workbench.take_notice()
+    assert notice is not None and notice.zh == f"{path} 不是文件夹,挪到了 {aside.name}。"
 
 
 def test_a_linked_index_is_replaced_and_what_it_led_to_is_left_alone(workbench: Workbench) -> None:
