@@ -35,7 +35,7 @@ def outcome_of(ctx: "Ctx", runtime: "Runtime", words: Sequence[str], language: s
     if result.error == runtime.STOPPED:
         return Outcome(Ending.STOPPED, step, cost_usd=cost, unheard=unheard)
     reason = _reason(ctx, step, result.error or "", language)
-    if runtime.max_budget_usd is not None and (runtime.budget_left() or 0.0) <= 0:
+    if runtime.max_budget_usd is not None and round(runtime.budget_left() or 0.0, 4) <= 0:
         reason = _SPENT.spoken(language).format(budget=runtime.max_budget_usd)
     return Outcome(Ending.FAILED, step, reason, cost, unheard)
 

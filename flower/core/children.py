@@ -87,7 +87,8 @@ class Children:
         left = [self._runtime.budget_left()]
         if self._spec.max_budget_usd is not None:
             left.append(self._spec.max_budget_usd - self._spending.total)
-        known = [each for each in left if each is not None]
+        # The CLI says the number to the person, as it gets it.
+        known = [round(each, 4) for each in left if each is not None]
         if known and min(known) <= 0:
             raise ChildFailed("Reached maximum budget: there is nothing left to spend")
         return min(known, default=None)
