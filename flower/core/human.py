@@ -10,13 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from flower.core.documents import ADDED_MIDWAY, Brief
 from flower.core.events import Event
 from flower.core.human_log import Entry, QuestionLog
+from flower.core.inbox import Inbox, Mail
 from flower.core.open_questions import Ask, OpenQuestions, State
 from flower.core.words import Words, language_of
 
@@ -40,28 +40,7 @@ _DECLINED = Words(
     "They skipped this question. Go on by your own judgement, and write what you assume under 未知与假设.",
 )
 _INVALID = Words("问题是空的。把问题写清楚再问。", "The question is empty. Write down clearly what you ask.")
-_NO_MAIL = Words("收件箱是空的。", "The inbox is empty.")
-_KEPT = Words("已追加进需求确认书", "added to the brief")
-_NOT_KEPT = Words(
-    "没有落盘,它可能活不过这一个步骤,要紧的自己记下来",
-    "not on disk: it may not outlive this step, so note what matters",
-)
-_ANSWERED_LATE = Words(
-    "你问过「{question}」,后来被打断了。回答是:{answer}",
-    "You had asked: {question}. You were interrupted since. The answer is: {answer}",
-)
 OVER_BUDGET, TIMEOUT, DECLINED, INVALID = _OVER_BUDGET.zh, _TIMEOUT.zh, _DECLINED.zh, _INVALID.zh
-
-
-@dataclass
-class Mail:
-    """What the person said unasked. ``taken``: the agent has read it. ``amended``: the file it was added to."""
-
-    id: str
-    text: str
-    sent_at: float
-    taken: bool = False
-    amended: str = ""
 
 
 class HumanChannel:
@@ -96,7 +75,6 @@ class HumanChannel:
         self.timeout_s = timeout_s
         self.amend_path = None if amend_path is None else Path(amend_path)
         self.asks: list[Ask] = []
-        self.mail: list[Mail] = []
         self.ui_errors: list[str] = []
         self._log = None if log_path is None else QuestionLog(log_path)
         self._texts: dict[State, str] = {
@@ -106,10 +84,10 @@ class HumanChannel:
             "invalid": _INVALID.spoken(self.language),
         }
         self._questions = OpenQuestions(self._keep_outcome, self._announce)
-        self._unheard: dict[
-            str, Ask
-        ] = {}  # settled when their agent had been interrupted; of the loop's thread
-        # Guards the lists and what is below; nothing is awaited while it is held.
+        self._inbox = Inbox(self.language, self._tell)
+        # Settled when their agent had been interrupted; of the loop's thread.
+        self._unheard: dict[str, Ask] = {}
+        # Guards the questions and what is below; nothing is awaited while it is held.
         self._lock = threading.Lock()
         self._number: int | None = None
         self._counted = 0
@@ -118,6 +96,10 @@ class HumanChannel:
     @property
     def log_path(self) -> Path | None:
         return None if self._log is None else self._log.path
+
+    @property
+    def mail(self) -> list[Mail]:
+        return self._inbox.mail
 
     @property
     def remaining(self) -> int:
@@ -191,7 +173,7 @@ class HumanChannel:
         if not words:
             return None
         self._keep(lambda log: log.say(words))
-        return self._post(words, amended=str(self.amend_path) if self.amend(words) else "")
+        return self._inbox.post(words, amended=str(self.amend_path) if self.amend(words) else "")
 
     def amend(self, text: str, *, label: str = ADDED_MIDWAY) -> bool:
         """Add words to the brief; whether they stand there now. What it said before stays as it was."""
@@ -206,19 +188,11 @@ class HumanChannel:
 
     def pending_mail(self) -> list[Mail]:
         """What the agent has not read yet."""
-        with self._lock:
-            return [mail for mail in self.mail if not mail.taken]
+        return self._inbox.pending()
 
     def read_mail(self) -> str:
         """What the agent's look into its inbox brings; all of it counts as read from now on."""
-        with self._lock:
-            fresh = [mail for mail in self.mail if not mail.taken]
-            for mail in fresh:
-                mail.taken = True
-        for mail in fresh:
-            self._tell_of_mail(mail)
-        letters = [_letter(mail, self.language) for mail in fresh]
-        return "\n\n".join(letters) or _NO_MAIL.spoken(self.language)
+        return self._inbox.read()
 
     # What was said
 
@@ -290,13 +264,6 @@ class HumanChannel:
         self._number += 1
         return self._number
 
-    def _post(self, words: str, *, amended: str = "") -> Mail:
-        with self._lock:
-            mail = Mail(f"m{len(self.mail) + 1}", words, time.time(), amended=amended)
-            self.mail.append(mail)
-        self._tell_of_mail(mail)
-        return mail
-
     # What the page keeps
 
     def _keep_outcome(self, ask: Ask) -> None:
@@ -327,8 +294,7 @@ class HumanChannel:
             return
         self._unheard[ask.question] = ask
         if ask.state == "answered":
-            words = _ANSWERED_LATE.spoken(self.language)
-            self._post(words.format(question=ask.question, answer=ask.answer))
+            self._inbox.post_answer(ask)
 
     def _tell_of(self, ask: Ask) -> None:
         about = {
@@ -342,11 +308,6 @@ class HumanChannel:
         }
         self._tell(Event("ask", ask.question, payload=about, raw=ask))
 
-    def _tell_of_mail(self, mail: Mail) -> None:
-        state = "delivered" if mail.taken else "queued"
-        about = {"kind": "mail", "id": mail.id, "state": state, "amended": mail.amended}
-        self._tell(Event("ask", mail.text, payload=about, raw=mail))
-
     def _tell(self, event: Event) -> None:
         if self.on_event is None:
             return
@@ -356,11 +317,6 @@ class HumanChannel:
             # A subscriber is a guest: what it raises must not cost the answer.
             logger.exception("a subscriber failed on an event of kind %s", event.kind)
             self.ui_errors.append(f"{type(error).__name__}: {error}")
-
-
-def _letter(mail: Mail, language: str) -> str:
-    kept = _KEPT if mail.amended else _NOT_KEPT
-    return f"{mail.text}\n({kept.spoken(language)})"
 
 
 def _number(ask: Ask) -> int:
