@@ -141,6 +141,15 @@ def test_a_goal_set_anew_keeps_its_checks_and_holds_what_was_added(added: str, c
     assert anew.count("# 判定清单") == 1
 
 
+def test_a_goal_set_anew_again_has_each_check_once() -> None:
+    setter = Talk(load_script("default"), tools=["Read", "mcp__human__ask"], system="判定清单")
+    standing = STANDING.replace("- 第一条\n", '- 第一条\n- 读 sample.html, 代码块里有 class="keyword" 标出来的\n')
+
+    anew = words(setter.plays(f"{BRIEF}## 唤醒时追加\n要高亮\n\n{standing}")[-1])
+
+    assert anew.count("第一条") == anew.count('class="keyword"') == 1
+
+
 def test_a_wake_that_finds_something_missing_sends_the_coder() -> None:
     talk = after_the_first_job()
     talk.says("接着做")
