@@ -17,7 +17,7 @@ demo: $(VENV)/.run-stamp
 test: check
 	@$(BIN)/python -m pytest -n 3 --dist loadgroup --no-header -q
 
-# The long trials: a flood, a crowd, an outage of a minute, forty kills, the whole flow in stories.
+# The long trials: a flood, a crowd, an outage of a minute, forty kills, a flow that goes on and on.
 trials: $(VENV)/.dev-stamp
 	@$(BIN)/python -m pytest -m long --no-header -q
 

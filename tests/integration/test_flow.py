@@ -8,15 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from flower import HandoffPolicy
 from flower.rehearsal import Rehearsal
 from tests.support.flows import FlowFolder, story
 from tests.support.processes import Spawned, eventually
 from tests.support.runs import rows, script_environment, told
-
-pytestmark = pytest.mark.long
 
 
 async def test_a_first_run_a_wake_with_words_and_a_wake_without(tmp_path: Path) -> None:
