@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 from typing import Final
 
 from flower_protocol.workspaces import Place
@@ -28,14 +29,15 @@ class ActiveRun:
         self._over = False
         self._stopping: asyncio.Task[None] | None = None
 
-    def deliver(self, text: str) -> None:
-        """Words of a person, which end a hold. Nothing happens once the run has ended."""
+    def deliver(self, text: str) -> Awaitable[bool | None] | None:
+        """Words of a person, which end a hold. What comes back is that of `Run.say`; None once the run has ended."""
         if self._over:
-            return  # it ended while the words were written; the mailbox keeps them for the next
+            return None  # it ended while the words were written; the mailbox keeps them for the next
+        # The words first: held, they are in the very prompt that goes on.
+        adding = self.run.say(text)
         if self.hold.held:
-            self.hold.end(text)
-        else:
-            self.run.say(text)
+            self.hold.end()
+        return adding
 
     async def stop(self, driving: "asyncio.Task[None]", *, wait_seconds: float) -> None:
         """Stop it, by force after `STOP_SECONDS`; returns when ``driving`` is over, or after ``wait_seconds``."""

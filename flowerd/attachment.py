@@ -165,8 +165,8 @@ class Attachment:
         workspace, who = self._workspace, self._hello.who
         match message:
             case Say(text=text, id=identity):
-                await workspace.orders.say(text, identity, who)
-                await self._reply(Accepted(id=identity))
+                in_brief = await workspace.orders.say(text, identity, who)
+                await self._reply(Accepted(id=identity, in_brief=in_brief))
             case Interrupt():
                 await workspace.orders.interrupt(who, self)
             case Resume(text=text):

@@ -1,4 +1,4 @@
-"""Who holds a run: those who interrupted it. It goes on with the first words, or when all of them have let go."""
+"""Who holds a run: those who interrupted it. It goes on after the first words, or when all of them have let go."""
 
 from flowerd.journal import Journal
 from flowerd.run import Run
@@ -28,10 +28,10 @@ class Hold:
         if holder in self._holders:
             self._holders.discard(holder)
             if not self._holders:
-                self.end("")
+                self.end()
 
-    def end(self, text: str) -> None:
-        """Nobody holds the run any more; it goes on, with the words if there are any."""
+    def end(self) -> None:
+        """Nobody holds the run any more; it goes on."""
         self._holders.clear()
         self._journal.append("resumed")
-        self._run.resume(text)
+        self._run.resume()

@@ -11,7 +11,7 @@ import concurrent.futures
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -83,11 +83,13 @@ class LibraryRun:
             daemon=True,
         )
         thread.start()
-        return await asyncio.shield(ended)
+        outcome = await asyncio.shield(ended)
+        # Nothing comes between this and the end in the workspace: what was said until now is not lost.
+        return replace(outcome, unheard=(*outcome.unheard, *self._live.take_mail()))
 
-    def say(self, text: str) -> None:
-        self._add(text)
+    def say(self, text: str) -> Awaitable[bool | None]:
         self._live.say(text)
+        return self._add(text)
 
     async def answer(self, question_id: str, text: str) -> Settled | None:
         return await asyncio.to_thread(_answered, self._channel, question_id, text.strip())
@@ -100,11 +102,7 @@ class LibraryRun:
     def pause(self) -> None:
         self._live.pause()
 
-    def resume(self, text: str) -> None:
-        # In two orders: if nothing is on hold by now, `resume` does nothing, and the words must not go with it.
-        # The words first: held, they are in the very prompt that goes on.
-        if text:
-            self.say(text)
+    def resume(self) -> None:
         self._live.resume()
 
     def stop(self) -> None:
@@ -133,10 +131,15 @@ class LibraryRun:
         channel: HumanChannel = self._ready.workflow.channel
         return channel
 
-    def _add(self, text: str) -> None:
+    def _add(self, text: str) -> Awaitable[bool | None]:
         """Have the words in the brief, too: who judges the work must know of them."""
-        with contextlib.suppress(RuntimeError):  # the run has just ended: the next one is told
-            self._adding.submit(self._channel.amend, text)
+        loop = asyncio.get_running_loop()
+        try:
+            return loop.run_in_executor(self._adding, self._channel.amend, text)
+        except RuntimeError:  # the run has just ended: the next one is told, and adds them
+            nothing: asyncio.Future[bool | None] = loop.create_future()
+            nothing.set_result(None)
+            return nothing
 
     def _end_asides(self) -> None:
         if self._oracle is not None:

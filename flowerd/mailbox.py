@@ -5,13 +5,20 @@ What reached nobody (the run ended first, the daemon died in between) waits for 
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
 
 from flowerd.journal import Journal, NotSaved
 from flowerd.refusal import Refused
 from flowerd.remarks import said
 
 logger = logging.getLogger(__name__)
+
+# A disk that takes longer holds up nobody: the words are safe, and nothing is claimed of the brief.
+BRIEF_SECONDS: Final = 3.0
+
+# Gives words to the run; see `flowerd.active_run.ActiveRun.deliver`.
+Deliver = Callable[[], Awaitable[bool | None] | None]
 
 
 class Mailbox:
@@ -23,6 +30,7 @@ class Mailbox:
         self._unheard: tuple[str, ...] = ()
         self._accepting: dict[str, asyncio.Task[None]] = {}
         self._under_way: dict[str, str] = {}
+        self._in_brief: dict[str, bool | None] = {}
 
     async def has(self, identity: str) -> bool:
         """Whether the words of this identity are on disk. Waits for those that are on their way there."""
@@ -31,8 +39,12 @@ class Mailbox:
             await asyncio.wait({accepting})
         return identity in await self._known()
 
-    async def accept(self, text: str, identity: str, who: str, deliver: Callable[[], None]) -> None:
-        """Have the words on disk, then ``deliver`` them, even if the caller is cancelled meanwhile.
+    def in_brief(self, identity: str) -> bool | None:
+        """Whether the brief has the words of this identity; None when that isn't known."""
+        return self._in_brief.get(identity)
+
+    async def accept(self, text: str, identity: str, who: str, deliver: Deliver) -> None:
+        """Have the words on disk, ``deliver`` them, and have them in the brief, even if the caller is cancelled.
 
         Raises `Refused` when the disk refuses: then they don't count.
         """
@@ -55,18 +67,27 @@ class Mailbox:
         self._unheard = (*unheard, *self._under_way.values())
         return list(self._unheard)
 
-    async def _write(self, text: str, identity: str, who: str, deliver: Callable[[], None]) -> None:
+    async def _write(self, text: str, identity: str, who: str, deliver: Deliver) -> None:
         ids = await self._known()
         seq = self._journal.append("remark", text, payload={"id": identity, "who": who})
         self._under_way[identity] = text
         try:
             await self._journal.durable(seq)
             ids.add(identity)
-            deliver()
+            adding = deliver()
         except NotSaved as error:
             raise Refused("not-writable", path=str(error.path), detail=error.detail) from error
         finally:
             del self._under_way[identity]
+        if adding is not None:
+            self._in_brief[identity] = await self._added(adding)
+
+    async def _added(self, adding: Awaitable[bool | None]) -> bool | None:
+        try:
+            return await asyncio.wait_for(asyncio.shield(adding), BRIEF_SECONDS)
+        except TimeoutError:
+            logger.warning("the brief takes no words so far in %s", self._journal.folder)
+            return None
 
     async def _known(self) -> set[str]:
         if self._ids is None:

@@ -1,6 +1,7 @@
 """What people order of a run in flight: words, answers, side questions, to hold it and to let it go on.
 
-Words are in the journal, on disk, before anybody is told that they are accepted; only then do they go to the run.
+Words are in the journal, on disk, before they go to the run, and nobody is told that they are accepted before the
+brief has them as well.
 """
 
 import uuid
@@ -25,14 +26,17 @@ class Orders:
         self._standing = standing
         self._running = running
 
-    async def say(self, text: str, identity: str, who: str = "") -> None:
-        """A remark; it is on disk when this returns. The same ``identity`` again counts once. Raises `Refused`."""
+    async def say(self, text: str, identity: str, who: str = "") -> bool | None:
+        """A remark; it is on disk when this returns. The same ``identity`` again counts once. Raises `Refused`.
+
+        Returns whether it stands in the brief; None when that isn't known.
+        """
         if not text.strip():
             raise Refused("no-request")
-        if await self._mailbox.has(identity):
-            return
-        active = await self._running()
-        await self._mailbox.accept(text, identity, who, partial(active.deliver, text))
+        if not await self._mailbox.has(identity):
+            active = await self._running()
+            await self._mailbox.accept(text, identity, who, partial(active.deliver, text))
+        return self._mailbox.in_brief(identity)
 
     async def answer(self, text: str, question_id: str = "") -> None:
         """Answer a question, the oldest that is open if none is named; blank words skip it. Raises `Refused`."""
@@ -69,4 +73,4 @@ class Orders:
         if text.strip():
             await self._mailbox.accept(text, str(uuid.uuid4()), who, partial(active.deliver, text))
         elif active.hold.held:
-            active.hold.end("")
+            active.hold.end()

@@ -1,6 +1,6 @@
 """One run as its workspace sees it: what can be ordered, what is told, how it can end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -76,8 +76,13 @@ class Run(Protocol):
         """Run to the end. Called once, after `prepare`; no child of the run lives when it returns."""
         ...
 
-    def say(self, text: str) -> None:
-        """A remark, for the running turn or for the next one."""
+    def say(self, text: str) -> Awaitable[bool | None]:
+        """A remark, for the running turn or for the next one. When this returns, the run has it.
+
+        What comes back tells, once it is known, whether the words stand in the brief as well, on disk; None when
+        the run has ended before they could, and the next one puts them there. They get there in the order in which
+        they were said.
+        """
         ...
 
     async def answer(self, question_id: str, text: str) -> Settled | None:
@@ -95,8 +100,8 @@ class Run(Protocol):
         """Break off what runs and hold until `resume`."""
         ...
 
-    def resume(self, text: str) -> None:
-        """Go on after `pause`, with the words if there are any."""
+    def resume(self) -> None:
+        """Go on after `pause`, with what was said since."""
         ...
 
     def stop(self) -> None:

@@ -37,6 +37,8 @@ SETTLE_SECONDS: Final = 1.5  # a daemon that just came up may be about to go on 
 _HOPELESS: Final = frozenset({"bad-frame", "too-large", "client-older", "daemon-older"})
 # That question is not open any more, whoever saw to it.
 _OVER: Final = frozenset({"already-answered", "not-waiting", "no-question", "not-running"})
+# By what is known of the brief.
+_RECEIPTS: Final = {True: "received", False: "received_loose", None: "received_only"}
 _FAILURES: Final = {State.FAILED: "run_failed", State.LOGIN: "login_refused"}
 
 
@@ -103,7 +105,10 @@ class Conversation:
     def go_on(self, text: str) -> None:
         """Ends the hold, with the words if there are any."""
         self.on_hold = self._hold_awaited = False
-        self._outbox.resume(text)
+        if text:
+            self._outbox.say(text)  # anybody's words end a hold
+        else:
+            self._outbox.resume()
 
     def stop(self) -> None:
         self._outbox.stop()
@@ -162,7 +167,7 @@ class Conversation:
                 self._stands(message.status)
                 self._put_question()
             case Accepted():
-                self._accepted(message.id)
+                self._accepted(message)
             case Failure():
                 self._failed(message)
             case _:
@@ -212,13 +217,8 @@ class Conversation:
         # What was typed here stands on the screen already, with its receipt.
         if event.kind == "remark" and self._outbox.owns(event):
             return True
-        if event.payload.get("who") != self._who or not self._who:
-            return False
-        if event.kind == "remark" and self._outbox.ended_a_hold(event.text):
-            # The daemon makes a remark of them, with an id of its own.
-            self._surface.tell(self._texts("received"), Style.GOOD)
-            return True
-        return event.kind == "interrupted" and self._hold_awaited
+        mine = bool(self._who) and event.payload.get("who") == self._who
+        return mine and event.kind == "interrupted" and self._hold_awaited
 
     def _note(self, event: EventRecord) -> None:
         match event.kind:
@@ -273,10 +273,10 @@ class Conversation:
         reason = self._texts(said, reason=clean_line(self.status.error or "?")) if said else ""
         self.finish(Outcome(end, event=self._ended, reason=reason))
 
-    def _accepted(self, said_id: str) -> None:
-        match self._outbox.settled(said_id):
+    def _accepted(self, accepted: Accepted) -> None:
+        match self._outbox.settled(accepted.id):
             case Say():
-                self._surface.tell(self._texts("received"), Style.GOOD)
+                self._surface.tell(self._texts(_RECEIPTS[accepted.in_brief]), Style.GOOD)
             case Aside():
                 self._surface.tell(self._texts("aside_begun"), Style.DIM)
             case _:

@@ -1,7 +1,7 @@
 """What a person said in an attachment, until a daemon has it: kept over connections, said again, given back.
 
 Words go out with an id of their own and stay until the daemon has accepted them; said again after a reconnect, they
-count once. The words that end a hold have no id; what shows that they were heard is that the run goes on.
+count once. An end of a hold without words has no id; what shows that it was heard is that the run goes on.
 """
 
 import asyncio
@@ -22,7 +22,6 @@ class Outbox:
         self._unaccepted: dict[str, Say | Answer | Aside] = {}
         self._unheard: Resume | None = None
         self._own_ids: set[str] = set()
-        self._ended_a_hold: list[str] = []
 
     # -- what the person says
 
@@ -45,10 +44,8 @@ class Outbox:
     def interrupt(self) -> None:
         self._put(Interrupt())
 
-    def resume(self, text: str) -> None:
-        if text:
-            self._ended_a_hold.append(text)
-        self._unheard = Resume(text=text)
+    def resume(self) -> None:
+        self._unheard = Resume()
         self._put(self._unheard)
 
     def stop(self) -> None:
@@ -69,11 +66,8 @@ class Outbox:
         """There is a new connection: what was not accepted over the last one is said again, first."""
         again = [said for said in self._unaccepted.values() if said not in self._queue]
         self._queue.extendleft(reversed(again))
-        if self._unheard is not None and self._unheard not in self._queue:
-            # That hold has ended with its connection; words that may not have been heard are a remark now.
-            resume, self._unheard = self._unheard, None
-            if resume.text:
-                self.say(resume.text)
+        if self._unheard not in self._queue:
+            self._unheard = None  # that hold has ended with its connection
         self.work.set()
 
     @property
@@ -97,13 +91,6 @@ class Outbox:
         """Whether the remark of this event was said here with an id."""
         return event.payload.get("id") in self._own_ids
 
-    def ended_a_hold(self, text: str) -> bool:
-        """Whether these words ended a hold; once for each time they were said."""
-        if text not in self._ended_a_hold:
-            return False
-        self._ended_a_hold.remove(text)
-        return True
-
     async def emptied(self) -> None:
         """Returns when everything that was said is with a daemon."""
         while self._queue or self._unaccepted or self._unheard:
@@ -112,10 +99,7 @@ class Outbox:
 
     def unsent(self) -> tuple[str, ...]:
         """The words that no daemon has accepted."""
-        words = [said.text for said in self._unaccepted.values() if said.text]
-        if self._unheard is not None and self._unheard.text:
-            words.append(self._unheard.text)
-        return tuple(words)
+        return tuple(said.text for said in self._unaccepted.values() if said.text)
 
     def _put(self, message: FromClient) -> None:
         self._queue.append(message)

@@ -71,6 +71,11 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "+ 收到 (下个检查点送达;已追加进确认书)",
             "+ received (delivered at the next checkpoint; added to the brief)",
         ),
+        "received_loose": (
+            "+ 收到 (下个检查点送达;没有确认书可落盘 —— 它可能活不过下一个步骤)",
+            "+ received (delivered at the next checkpoint; no brief could take it: it may not outlive this step)",
+        ),
+        "received_only": ("+ 收到", "+ received"),
         "interrupt_now": (
             "! 已打断这一轮。正在跑的 subagent 会丢掉半成品。",
             "! this turn is interrupted. Subagents at work lose what they have not finished.",

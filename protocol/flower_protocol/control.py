@@ -68,10 +68,12 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True, tag="changed"):
 class Accepted(msgspec.Struct, frozen=True, kw_only=True, tag="accepted"):
     """A ``Say`` or an ``Answer`` is on disk and survives the daemon's death; an ``Aside`` is being looked into.
 
-    ``id`` is that of the ``Say`` or ``Aside``, or the question's.
+    ``id`` is that of the ``Say`` or ``Aside``, or the question's. ``in_brief``: whether the words of the ``Say`` stand
+    in the brief as well; None when nothing is known of that.
     """
 
     id: str
+    in_brief: bool | None = None
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag="failure"):

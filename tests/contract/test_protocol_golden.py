@@ -86,7 +86,7 @@ MESSAGES: dict[str, msgspec.Struct] = {
     ),
     "happened": control.Happened(events=(_EVENT,)),
     "changed": control.Changed(status=_STATUS),
-    "accepted": control.Accepted(id="6a1f"),
+    "accepted": control.Accepted(id="6a1f", in_brief=True),
     "failure": control.Failure(code="not-running", values={"workspace": "/home/me/项目"}, id="6a1f"),
     "status": workspaces.Status(
         daemon=workspaces.DaemonStatus(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flower_protocol.control import Answer, Interrupt, Resume, Say, Stop
+from flower_protocol.control import Answer, Interrupt, Say, Stop
 from tests.support.processes import wait_until
 from tests.support.terminal import Terminal
 from tests.system.client import WORDS, cooked, running
@@ -80,9 +80,9 @@ def test_ctrl_c_interrupts_and_words_let_it_go_on(
     screen.read_until(r"要说什么\?\(直接回车 = 什么都不说,接着跑;再按一次 Ctrl\+C = 退出\)")
     wait_until(lambda: pretend.heard(Interrupt))
     screen.line("改用 B")
-    wait_until(lambda: pretend.heard(Resume))
+    wait_until(lambda: pretend.heard(Say))
 
-    assert pretend.heard(Resume)[0].text == "改用 B"
+    assert pretend.heard(Say)[0].text == "改用 B"
     assert pretend.heard(Stop) == []
 
 

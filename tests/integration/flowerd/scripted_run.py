@@ -1,7 +1,7 @@
 """A run whose every step a test decides: a double for the daemon's own `Run` interface."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from flower_protocol.control import Failure
 from flower_protocol.runs import StartRun
@@ -55,8 +55,9 @@ class ScriptedRun:
     def break_off(self, error: Exception) -> None:
         self._ended.set_exception(error)
 
-    def say(self, text: str) -> None:
+    def say(self, text: str) -> Awaitable[bool | None]:
         self.orders.append(f"say {text}")
+        return self._stage.added()
 
     async def answer(self, question_id: str, text: str) -> Settled | None:
         if question_id not in self._answers:
@@ -75,8 +76,8 @@ class ScriptedRun:
     def pause(self) -> None:
         self.orders.append("pause")
 
-    def resume(self, text: str) -> None:
-        self.orders.append(f"resume {text}".strip())
+    def resume(self) -> None:
+        self.orders.append("resume")
 
     def stop(self) -> None:
         self.orders.append("stop")
@@ -102,11 +103,19 @@ class Stage:
         self.refusal: Failure | None = None
         self.notices: list[str] = []
         self.woke = 1
+        self.brief = asyncio.Event()
+        self.brief.set()
+        self.in_brief: bool | None = True
         self.obedient = True
 
     def __call__(self, place: Place, request: StartRun, unheard: Sequence[str]) -> ScriptedRun:
         self.runs.append(ScriptedRun(self, place, request, unheard))
         return self.runs[-1]
+
+    async def added(self) -> bool | None:
+        """What becomes of words in the brief, once that is there."""
+        await self.brief.wait()
+        return self.in_brief
 
     @property
     def run(self) -> ScriptedRun:

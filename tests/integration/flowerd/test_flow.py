@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flower.rehearsal import Call, Rehearsal, Role, Scene, Script, Turn
-from flower_protocol.control import AnswerTo, Aside, Done, Say
+from flower_protocol.control import Accepted, AnswerTo, Aside, Done, Say
 from flower_protocol.handshake import Hello
 from flower_protocol.runs import RunOptions, RunStarted, StartRun
 from flower_protocol.workspaces import Place, State
@@ -118,6 +118,8 @@ async def test_words_are_judged_by_and_a_side_question_leaves_no_trace_in_the_ru
         client = await _start(talk, place, model, "do it", RunOptions(rounds=2))
         await eventually((Path(place.workspace) / "started.txt").exists, timeout=40)
         await client.send(Say(text="also in colour", id="r1"))
+        receipt = await client.until(Accepted)
+        judged_by = (notes / "需求.md").read_text()
         await client.send(Aside(text="做到哪了", id="a1"))
         answered = await client.until_event("aside", timeout=40)
         while client.status is None or client.status.state.active:
@@ -129,7 +131,7 @@ async def test_words_are_judged_by_and_a_side_question_leaves_no_trace_in_the_ru
     assert (answered.text, answered.payload["ok"]) == ("half of it is done", True)
     assert (answered.payload["id"], answered.payload["question"]) == ("a1", "做到哪了")
     assert len(asked) == 1 and "[remark] also in colour" in told(asked[0])
-    assert "## 运行中补充\nalso in colour" in (notes / "需求.md").read_text()
+    assert receipt.in_brief and "## 运行中补充\nalso in colour" in judged_by
     assert (1, 2) in stood and stood[-1] == (2, 2)
     judges = {
         event.payload["session_id"]

@@ -22,6 +22,7 @@ from flower_protocol.control import (
 from flower_protocol.handshake import Hello, Snapshot
 from flower_protocol.runs import RunOptions, RunStarted, StartRun
 from flower_protocol.workspaces import Place, State
+from flowerd import mailbox
 from flowerd.daemon import Daemon
 from flowerd.run import Ending
 from flowerd.settings import Settings
@@ -46,6 +47,58 @@ async def test_a_remark_is_on_disk_when_it_is_accepted_and_reaches_the_run(
     assert accepted.id == "r1"
     assert "用 Python 3.11".encode() in journal
     assert run.orders == ["say 用 Python 3.11"]
+
+
+async def test_the_receipt_comes_when_the_brief_has_the_words_and_holds_up_nobody(
+    client: Attached, run: ScriptedRun, stage: Stage
+) -> None:
+    stage.brief.clear()
+    await client.send(Say(text="支持表格", id="r1"))
+    await eventually(lambda: run.orders == ["say 支持表格"])
+    await run.tell("text", "weiter")
+    await client.until_event("text")
+    assert not any(isinstance(each, Accepted) for each in client.messages)
+
+    stage.brief.set()
+
+    assert (await client.until(Accepted)).in_brief is True
+
+
+async def test_the_receipt_claims_nothing_of_a_brief_that_took_no_words(
+    client: Attached, run: ScriptedRun, stage: Stage
+) -> None:
+    stage.in_brief = False
+    await client.send(Say(text="x", id="r1"))
+    await client.send(Say(text="x", id="r1"))
+
+    assert [(await client.until(Accepted)).in_brief for _ in range(2)] == [False, False]
+
+
+async def test_a_brief_on_a_disk_that_hangs_delays_the_receipt_by_seconds_only(
+    client: Attached, run: ScriptedRun, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mailbox, "BRIEF_SECONDS", 0.1)
+    stage.brief.clear()
+    await client.send(Say(text="x", id="r1"))
+
+    assert (await client.until(Accepted)).in_brief is None
+
+
+async def test_words_that_meet_the_end_while_the_brief_takes_them_are_told_to_the_next_once(
+    client: Attached, run: ScriptedRun, stage: Stage, talk: Talk, place: Place
+) -> None:
+    stage.brief.clear()
+    await client.send(Say(text="spät", id="r1"))
+    await eventually(lambda: run.orders == ["say spät"])
+
+    run.end(Ending.DONE, unheard=("spät",))
+    ended = await client.until_event("run_ended")
+    stage.brief.set()
+    await client.until(Accepted)
+    await _until_dormant(talk)
+    await _start(talk, place, ask=None)
+
+    assert (ended.payload["unheard"], stage.run.unheard) == (["spät"], ("spät",))
 
 
 async def test_a_remark_said_twice_counts_once(client: Attached, run: ScriptedRun) -> None:
@@ -186,7 +239,7 @@ async def test_an_interrupt_holds_and_words_end_the_hold(client: Attached, run: 
     await client.until_event("resumed")
 
     assert interrupted.payload == {"who": "tty1"}
-    assert run.orders == ["pause", "resume nimm lieber sqlite"]
+    assert run.orders == ["pause", "say nimm lieber sqlite", "resume"]
     assert [event.text for event in client.events if event.kind == "remark"] == ["nimm lieber sqlite"]
 
 
@@ -241,7 +294,7 @@ async def test_the_words_of_anybody_end_a_hold(run: ScriptedRun, talk: Talk, pla
 
     await talk.post("/v1/say", SayTo(place=place, text="weiter so", id="r1"), Done)
 
-    assert run.orders == ["pause", "resume weiter so"]
+    assert run.orders == ["pause", "say weiter so", "resume"]
 
 
 async def test_a_hold_by_a_single_request_ends_by_another(run: ScriptedRun, talk: Talk, place: Place) -> None:

@@ -239,7 +239,7 @@ class PretendDaemon:
             self.heard.append(message)
             match message:
                 case Say() if self.accepting:
-                    await socket.send_bytes(encode(Accepted(id=message.id)))
+                    await socket.send_bytes(encode(Accepted(id=message.id, in_brief=True)))
                     await self.happen("remark", message.text, id=message.id, who="someone")
                 case Answer():
                     await socket.send_bytes(encode(await self._answered(message)))

@@ -1,6 +1,6 @@
 """Ctrl-C in a conversation: once it holds the run, twice it stops it."""
 
-from flower_protocol.control import Happened, Interrupt, Resume, Say, Stop
+from flower_protocol.control import Accepted, Happened, Interrupt, Say, Stop
 from flower_protocol.handshake import Snapshot
 from flower_protocol.workspaces import Question, State, WorkspaceStatus
 from flowerctl.attach.dialogue import Dialogue
@@ -21,9 +21,10 @@ async def test_ctrl_c_interrupts_and_the_next_line_lets_it_go_on() -> None:
     assert talk.dialogue.prompt() == "> "
 
     talk.dialogue.line("改用 B")
-    await eventually(lambda: line.of(Resume))
+    await eventually(lambda: line.of(Say))
 
-    assert line.sent == [Interrupt(), Resume(text="改用 B")]
+    [said] = line.of(Say)
+    assert (line.sent, said.text) == ([Interrupt(), said], "改用 B")
     assert talk.dialogue.prompt().startswith("(直接说")
 
 
@@ -105,19 +106,35 @@ async def test_two_presses_before_the_connection_stands_leave_at_once() -> None:
     assert talk.conversation.outcome.result().end is End.UNSURE
 
 
+async def test_words_that_ended_a_hold_get_their_receipt_when_they_are_accepted() -> None:
+    talk = Talk(generation="g1", cursor=0)
+    line = await talk.connect()
+    talk.dialogue.ctrl_c()
+    talk.dialogue.line("改用 B")
+    await eventually(lambda: line.of(Say))
+    identity = line.of(Say)[0].id
+    remark = event(1, "remark", "改用 B", id=identity, who="me@tty")
+    await talk.hear(Happened(events=(remark, event(2, "resumed"))))
+    assert talk.surface.told[-1] == "> 改用 B" and 1 not in shown(talk)
+
+    await talk.hear(Accepted(id=identity, in_brief=True))
+
+    assert talk.surface.told[-1] == "+ 收到 (下个检查点送达;已追加进确认书)"
+
+
 async def test_words_that_ended_a_hold_unheard_become_a_remark() -> None:
     talk = Talk(generation="g1", cursor=0)
     first = await talk.connect()
     talk.dialogue.ctrl_c()
     talk.dialogue.line("改用 B")
-    await eventually(lambda: first.of(Resume))
+    await eventually(lambda: first.of(Say))
     await talk.lose()
     assert talk.conversation.unsent() == ("改用 B",)
 
     second = await talk.connect()
     await eventually(lambda: second.of(Say))
 
-    assert [said.text for said in second.of(Say)] == ["改用 B"]
+    assert second.of(Say) == first.of(Say)
 
 
 async def test_without_anybody_to_type_an_interrupt_is_not_offered() -> None:

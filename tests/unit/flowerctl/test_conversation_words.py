@@ -1,5 +1,7 @@
 """Words in a conversation: a remark with its receipt, a side question, and what becomes of those nobody took."""
 
+import pytest
+
 from flower_protocol.control import Accepted, Answer, Aside, Failure, Happened, Resume, Say
 from tests.support.processes import eventually
 from tests.unit.flowerctl.conversing import Talk, asking, event, shown
@@ -12,10 +14,27 @@ async def test_a_remark_gets_its_receipt_when_it_is_accepted() -> None:
     await eventually(lambda: line.of(Say))
     assert talk.surface.told == ["> 支持表格"]
 
-    await talk.hear(Accepted(id=line.of(Say)[0].id))
+    await talk.hear(Accepted(id=line.of(Say)[0].id, in_brief=True))
 
     assert talk.surface.told == ["> 支持表格", "+ 收到 (下个检查点送达;已追加进确认书)"]
     assert talk.conversation.unsent() == ()
+
+
+@pytest.mark.parametrize(
+    ("in_brief", "receipt"),
+    [(False, "+ 收到 (下个检查点送达;没有确认书可落盘 —— 它可能活不过下一个步骤)"), (None, "+ 收到")],
+)
+async def test_a_receipt_does_not_claim_that_the_brief_has_what_it_has_not(
+    in_brief: bool | None, receipt: str
+) -> None:
+    talk = Talk()
+    line = await talk.connect()
+    talk.dialogue.line("支持表格")
+    await eventually(lambda: line.of(Say))
+
+    await talk.hear(Accepted(id=line.of(Say)[0].id, in_brief=in_brief))
+
+    assert talk.surface.told[-1] == receipt
 
 
 async def test_a_remark_that_was_not_accepted_is_said_again_with_the_same_id() -> None:
