@@ -63,6 +63,7 @@ def test_words_begun_before_a_question_opened_are_no_answer_to_it(
     screen.line("说完了")
 
     screen.wait_for_screen(lambda text: text.rstrip().endswith("你的回答 (回车=跳过,让它自己判断) >"))
+    wait_until(lambda: pretend.heard(Say))
     assert [said.text for said in pretend.heard(Say)] == ["半截话说完了"] and not pretend.heard(Answer)
     screen.line("2")
     wait_until(lambda: pretend.heard(Answer))
