@@ -13,6 +13,7 @@ from flower.core.roles import clarify
 from flower.core.words import Words, language_of
 from flower.workflow.base import Ctx, Prompt, Step
 from flower.workflow.frozen import freeze
+from flower.workflow.steps import CLARIFY
 
 BRIEF_KEY = "_brief"
 MISSING_KEY = "_brief_missing"
@@ -60,7 +61,7 @@ def clarify_step(
     *,
     brief_path: Path | str,
     prompt: Prompt,
-    name: str = "确认需求",
+    name: str = CLARIFY,
     spec: AgentSpec | None = None,
     instructions: str = "",
     always_ask: bool = False,

@@ -18,6 +18,7 @@ from flower.core.words import Words, language_of
 from flower.workflow.base import Ctx, Step
 from flower.workflow.judging import ROUND_KEY, VERDICT_KEY, Judging
 from flower.workflow.setting import FORMER_KEY, GOAL_KEY, SETTER, is_outdated, pour, setting_prompt
+from flower.workflow.steps import CLARIFY, SET_GOAL
 
 __all__ = ["GOAL_KEY", "ROUND_KEY", "VERDICT_KEY", "goal_step", "with_goal"]
 
@@ -34,8 +35,8 @@ def goal_step(
     channel: HumanChannel,
     *,
     goal_path: Path | str,
-    brief_key: str = "确认需求",
-    name: str = "设定目标",
+    brief_key: str = CLARIFY,
+    name: str = SET_GOAL,
     spec: AgentSpec | None = None,
     instructions: str = "",
     always_set: bool = False,
