@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from flower_protocol.control import Failure
 from flower_protocol.errors import sentence
 from flowerctl.autostart import CannotStart, log_path
 from flowerctl.client import NoDaemon, NotOurs, Refused, Unanswered
@@ -13,7 +14,9 @@ OK: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
 STOPPED: Final = 130
-_WRONG_USAGE: Final = frozenset({"not-available", "bad-value", "already-clarified"})
+_WRONG_USAGE: Final = frozenset(
+    {"not-available", "bad-value", "too-small", "bad-script", "already-clarified", "not-as-root"}
+)
 
 FAILURES: Final = (NoDaemon, NotOurs, Unanswered, Refused, CannotStart)
 
@@ -26,12 +29,16 @@ class Failed(Exception):
         self.code = code
 
 
+def refused(failure: Failure, texts: Texts) -> Failed:
+    """The `Failed` that stands for a refusal: a flag that can't take effect is wrong usage, whoever notices."""
+    code = USAGE if failure.code in _WRONG_USAGE else FAILED
+    return Failed(clean(sentence(failure, texts.language)), code)
+
+
 def explained(error: Exception, texts: Texts, environment: Mapping[str, str]) -> Failed:
     """The `Failed` that stands for one of `FAILURES`, or for any other error, whose kind alone is named."""
     if isinstance(error, Refused):
-        # A flag that can't take effect is wrong usage, whoever notices.
-        code = USAGE if error.failure.code in _WRONG_USAGE else FAILED
-        return Failed(clean(sentence(error.failure, texts.language)), code)
+        return refused(error.failure, texts)
     if isinstance(error, NoDaemon):
         return Failed(texts("no_daemon"))
     if isinstance(error, NotOurs):

@@ -25,6 +25,17 @@ def here(texts: Texts) -> Path:
         raise Failed(texts("no_folder_here")) from error
 
 
+def of_two_trees(workspace: str, place: Place, current: Path, texts: Texts) -> str:
+    """A warning if the run of ``place`` is kept elsewhere than in the folder ``workspace``, as it was typed.
+
+    Empty where there is no such folder: then that is what there is to say.
+    """
+    if place.workspace == str(current) or not os.path.isdir(place.workspace):
+        return ""
+    suggestion = clean_line(os.path.join(workspace, "runs"))
+    return texts("two_trees", run_dir=clean_line(place.run_dir), suggestion=suggestion)
+
+
 def way_back(place: Place) -> str:
     """The command that attaches to ``place``, from wherever it is typed."""
     import shlex

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from flower_protocol.runs import RunOptions
+from flower_protocol.runs import LEAST_WINDOW, RunOptions
 from flowerd.refusal import Refused
 
 NOT_YET: Final = frozenset({"keep"})
@@ -56,6 +56,9 @@ def check(options: RunOptions) -> None:
                 raise Refused("not-available", flag=f"{FLAGS[other]} ({FLAGS[name]})")
     if options.script is not None and not options.rehearse:
         raise Refused("not-available", flag="--script (without --rehearse)")
+    window = options.window
+    if window is not None and window < LEAST_WINDOW:
+        raise Refused("too-small", flag=FLAGS["window"], value=str(window), least=str(LEAST_WINDOW))
     for name, meaningful in _meaningful(options).items():
         if not meaningful:
             raise Refused("bad-value", flag=FLAGS[name], value=str(getattr(options, name)))
@@ -77,6 +80,5 @@ def _meaningful(options: RunOptions) -> dict[str, bool]:
         "rounds": options.rounds >= 1,
         "asks": options.asks >= -1,
         "timeout_s": timeout is None or (math.isfinite(timeout) and timeout >= 0),
-        "window": options.window is None or options.window >= 1,
         "budget_usd": budget is None or (math.isfinite(budget) and budget > 0),
     }

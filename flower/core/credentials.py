@@ -184,12 +184,12 @@ _MISSING = Words(
     "找过:{looked}。\n"
     "给法:export ANTHROPIC_API_KEY=…,或者把 ANTHROPIC_API_KEY=… 写进上面任意一个 .env。\n"
     "也行:登录过的 Claude Code(跑 `claude` 再 /login)、CLAUDE_CODE_OAUTH_TOKEN(`claude setup-token`)、"
-    "CLAUDE_CODE_USE_BEDROCK=1 或 CLAUDE_CODE_USE_VERTEX=1。",
+    "CLAUDE_CODE_USE_BEDROCK=1 或 CLAUDE_CODE_USE_VERTEX=1。没有 key 也能先看看:flower --rehearse",
     "No credentials: ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN is needed.\n"
     "Looked in: {looked}.\n"
     "To give them: export ANTHROPIC_API_KEY=…, or write that into any .env above.\n"
     "As good: a logged-in Claude Code (run `claude`, then /login), CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token`), "
-    "CLAUDE_CODE_USE_BEDROCK=1 or CLAUDE_CODE_USE_VERTEX=1.",
+    "CLAUDE_CODE_USE_BEDROCK=1 or CLAUDE_CODE_USE_VERTEX=1. Without any key: flower --rehearse",
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from flower_protocol.runs import RunOptions
+from flower_protocol.runs import LEAST_WINDOW, RunOptions
 from flowerctl.attach.flags import GLOBAL, OF_A_RUN, OF_THE_CLIENT
 from flowerctl.attach.parser import Parser, as_text, behind_dashes
 from flowerctl.hints import OK, USAGE
@@ -115,7 +115,7 @@ def _parser(texts: Texts) -> Parser:
 def _check(found: argparse.Namespace, parser: Parser, texts: Texts) -> None:
     need = parser.need
     need("--rounds", found.rounds, (found.rounds or 0) >= 1, "rule_positive_whole")
-    need("--window", found.window, (found.window or 0) >= 1, "rule_positive_whole")
+    need("--window", found.window, (found.window or 0) >= LEAST_WINDOW, "rule_window")
     need("--asks", found.asks, (found.asks or 0) >= -1, "rule_asks")
     seconds, money = found.timeout or 0.0, found.budget or 0.0
     need("--timeout", found.timeout, seconds >= 0, "rule_seconds")  # nor what is no number at all

@@ -24,7 +24,7 @@ from flowerctl.client import Client
 from flowerctl.hints import FAILED, OK, USAGE, Failed
 from flowerctl.language import Texts
 from flowerctl.output import Line, Style, colourful, complain, terminal_columns, write
-from flowerctl.places import here, place_of, way_back
+from flowerctl.places import here, of_two_trees, place_of, way_back
 from flowerctl.sanitize import clean_line
 
 
@@ -132,11 +132,10 @@ class Command:
             raise Failed(self._texts("flags_useless", workspace=workspace, flags=flags), USAGE)
 
     def _warn_of_two_trees(self) -> None:
-        if self._invocation.run_dir_given or self._place.workspace == str(here(self._texts)):
-            return
-        suggestion = clean_line(os.path.join(self._invocation.workspace, "runs"))
-        run_dir = clean_line(self._place.run_dir)
-        self._complain(self._texts("two_trees", run_dir=run_dir, suggestion=suggestion))
+        if not self._invocation.run_dir_given:
+            warning = of_two_trees(self._invocation.workspace, self._place, here(self._texts), self._texts)
+            if warning:
+                self._complain(warning)
 
     def _introduce(self, wake: Wake) -> None:
         lines = [line for notice in wake.notices for line in self._transcript.own(f"! {notice}", Style.WARN)]

@@ -9,20 +9,19 @@ from contextlib import contextmanager
 from types import FrameType
 
 from flower_protocol.control import Failure, Happened
-from flower_protocol.errors import sentence
 from flower_protocol.events import EventRecord
 from flower_protocol.paths import home
 from flowerctl.attach.plain import JsonSurface
 from flowerctl.attach.render import ended_well
 from flowerctl.attach.transcript import Transcript
 from flowerctl.attach.view import number
-from flowerctl.hints import FAILED, OK, STOPPED, USAGE, Failed
+from flowerctl.hints import FAILED, OK, STOPPED, Failed, refused
 from flowerctl.language import Texts
 from flowerctl.once.arguments import OnceInvocation
 from flowerctl.once.host import Host
 from flowerctl.output import Line, colourful, complain, terminal_columns, write
-from flowerctl.places import here, place_of
-from flowerctl.sanitize import clean, clean_line
+from flowerctl.places import here, of_two_trees, place_of
+from flowerctl.sanitize import clean_line
 
 _BUDGET_SPENT = "Reached maximum budget"  # as the CLI says it
 
@@ -78,10 +77,8 @@ class Once:
         ended = None
         for message in host.messages():
             match message:
-                case Failure(code=code):
-                    # A flag that can't take effect is wrong usage, whoever notices.
-                    usage = code == "not-as-root"
-                    raise Failed(clean(sentence(message, self._texts.language)), USAGE if usage else FAILED)
+                case Failure():
+                    raise refused(message, self._texts)
                 case Happened(events=events):
                     for event in events:
                         self._show(event)
@@ -137,12 +134,10 @@ class Once:
         return " ".join([*words, "--resume", session, '"…"'])
 
     def _warn_of_two_trees(self) -> None:
-        if self._invocation.run_dir_given or self._place.workspace == str(self._here):
-            return
-        suggestion = clean_line(os.path.join(self._invocation.workspace, "runs"))
-        self._complain(
-            self._texts("two_trees", run_dir=clean_line(self._place.run_dir), suggestion=suggestion)
-        )
+        if not self._invocation.run_dir_given:
+            warning = of_two_trees(self._invocation.workspace, self._place, self._here, self._texts)
+            if warning:
+                self._complain(warning)
 
     def _complain(self, text: str) -> None:
         complain(self._transcript.mark + text)

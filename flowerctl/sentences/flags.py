@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from flower_protocol.runs import LEAST_WINDOW
+
 SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "not_yet": ("flower {word} 这一版还没有。", "flower {word} is not in this version."),
@@ -18,6 +20,10 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "need": ("{flag} {value} 不行:{rule}", "{flag} {value} won't do: {rule}"),
         "rule_path": ("要一个路径,不能是空的", "a path, not an empty one"),
         "rule_positive_whole": ("要 1 以上的整数", "a whole number from 1 on"),
+        "rule_window": (
+            f"要 {LEAST_WINDOW} 以上的整数",
+            f"a whole number from {LEAST_WINDOW} on",
+        ),
         "rule_asks": ("要 -1(不限)、0(不问)或一个正整数", "-1 (no limit), 0 (none) or a positive number"),
         "rule_seconds": (
             "要 0 以上的秒数(0 = 不等,让它自己判断;inf = 一直等)",

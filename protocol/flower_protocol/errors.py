@@ -85,6 +85,10 @@ CODES: Final = MappingProxyType(
             "{flag} {value} 没有意义,没有启动。",
             "{flag} {value} makes no sense; nothing was started.",
         ),
+        "too-small": (
+            "{flag} {value} 太小了,至少要 {least},没有启动。",
+            "{flag} {value} is too small: at least {least}; nothing was started.",
+        ),
         "no-such-folder": (
             "找不到文件夹 {path}。检查 -w/--workspace。",
             "no such folder: {path}. Check -w/--workspace.",
@@ -94,8 +98,8 @@ CODES: Final = MappingProxyType(
             "cannot write to {path}: {detail}. Choose another -r/--run-dir, or mend the permissions.",
         ),
         "bad-script": (
-            "排练脚本用不了:{detail}",
-            "the rehearsal script can't be used: {detail}",
+            "{detail}。检查 --script。",
+            "{detail}. Check --script.",
         ),
         "not-available": (
             "{flag} 这一版还不支持,没有启动。去掉它再跑。",

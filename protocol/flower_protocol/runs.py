@@ -1,12 +1,16 @@
 """Starting a run, and what it was started with."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from flower_protocol.workspaces import Place
 
 PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions"]
+
+# In tokens. A session hands over before its window is full, by 50,000 at least; with less than this it would do so
+# before it has done anything, for what a coordinator is told at first is some 34,000.
+LEAST_WINDOW: Final = 100_000
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):

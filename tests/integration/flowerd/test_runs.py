@@ -7,7 +7,7 @@ import pytest
 
 from flower_protocol.control import At, Done, Failure
 from flower_protocol.handshake import Hello
-from flower_protocol.runs import RunOptions, RunStarted, StartRun
+from flower_protocol.runs import LEAST_WINDOW, RunOptions, RunStarted, StartRun
 from flower_protocol.workspaces import Place, State
 from flowerd.daemon import Daemon
 from flowerd.run import Ending
@@ -116,7 +116,6 @@ async def test_a_flag_that_can_not_take_effect_is_refused_by_its_name(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"window": 0}, "--window 0"),
         ({"rounds": 0}, "--rounds 0"),
         ({"asks": -2}, "--asks -2"),
         ({"timeout_s": -1.0}, "--timeout -1.0"),
@@ -132,6 +131,19 @@ async def test_a_value_without_a_meaning_is_refused(
     assert (refusal.value.status, refusal.value.code) == (400, "bad-value")
     assert " ".join(refusal.value.values.values()) == said
     assert stage.runs == []
+
+
+@pytest.mark.parametrize("window", [0, LEAST_WINDOW - 1])
+async def test_a_window_that_is_too_small_is_refused_with_the_least_there_can_be(
+    daemon: Daemon, talk: Talk, place: Place, stage: Stage, window: int
+) -> None:
+    with pytest.raises(Refusal) as refusal:
+        await _start(talk, place, window=window)
+    await _start(talk, place, window=LEAST_WINDOW)
+
+    least = {"flag": "--window", "value": str(window), "least": "100000"}
+    assert (refusal.value.status, refusal.value.code, refusal.value.values) == (400, "too-small", least)
+    assert len(stage.runs) == 1
 
 
 async def test_an_isolated_folder_stays_so_until_a_new_start(

@@ -278,6 +278,11 @@ def test_what_is_missing_is_said_in_four_lines(places: Places) -> None:
     assert "export ANTHROPIC_API_KEY" in text
 
 
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_the_last_of_the_lines_names_the_way_that_needs_no_key(places: Places, language: str) -> None:
+    assert (check(places.resolve(), language) or "").endswith("flower --rehearse")
+
+
 def test_the_four_lines_are_english_for_who_asked_for_it(places: Places) -> None:
     text = check(places.resolve(), "en")
 

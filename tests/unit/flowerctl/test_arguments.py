@@ -67,6 +67,7 @@ def test_an_unknown_word_is_the_request() -> None:
     [
         ("--window", "0"),
         ("--window", "-5"),
+        ("--window", "99999"),
         ("--rounds", "0"),
         ("--rounds", "x"),
         ("--budget", "-1"),
@@ -112,7 +113,7 @@ def test_the_flags_of_a_run_arrive() -> None:
             "9",
             "--isolate",
             "--window",
-            "20000",
+            "123456",
             "--no-handoff",
         ],
         *["--no-trim", "--budget", "1.5", "--keep", "--rehearse", "--script", "s"],
@@ -127,7 +128,7 @@ def test_the_flags_of_a_run_arrive() -> None:
     )
     alone = parsed("--clarify-only").options, parsed("--no-goal").options
     assert (alone[0].clarify_only, alone[1].goal) == (True, False)
-    assert (options.isolate, options.window, options.handoff) == (True, 20000, False)
+    assert (options.isolate, options.window, options.handoff) == (True, 123456, False)
     assert (options.trim, options.budget_usd, options.keep, options.rehearse) == (False, 1.5, True, True)
     assert options.script == "s"
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from flower.core.handoff import HandoffPolicy
 from flower.core.lineage import Lineage
-from flower_protocol.runs import RunOptions, StartRun
+from flower_protocol.runs import LEAST_WINDOW, RunOptions, StartRun
 from flower_protocol.workspaces import Place
 from flowerd.flow import Flow, opened
 from flowerd.refusal import Refused
@@ -44,6 +45,12 @@ def open_flow(place: Place) -> Iterator[Open]:
 
 def _environment() -> dict[str, str]:
     return {**os.environ, "ANTHROPIC_API_KEY": "made-up", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+
+
+def test_the_least_window_lets_a_session_do_something_before_it_hands_over() -> None:
+    told_at_first = 34_000  # a coordinator's prompts and tools
+
+    assert HandoffPolicy(window=LEAST_WINDOW).at >= told_at_first + 15_000
 
 
 def test_without_flags_it_is_the_flow_of_the_contract(open_flow: Open) -> None:
