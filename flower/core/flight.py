@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from flower.core.result import StepResult
 from flower.core.succession import FULL, REFUSED, Succession
 from flower.core.transcripts import Glimpse
 from flower.core.turns import Turns
+from flower.core.unheard import Unheard
 from flower.core.waits import Waits
 from flower.core.windows import Windows
 from flower.core.words import Words
@@ -72,9 +74,7 @@ class Flight:
         self._children = Children(runtime, spec, self.result, self._turns.spending, self._tell)
         self._conversation: Conversation | None = None
         self._chores: set[asyncio.Task[None]] = set()
-        self._opening: str | None = None
-        self._index: str | None = None
-        self._lost: list[str] = []
+        self._unheard = Unheard()
         self._plain: set[str] = set()
 
     # Orders
@@ -137,53 +137,67 @@ class Flight:
             for chore in self._chores:
                 chore.cancel()
             await asyncio.gather(*self._chores, return_exceptions=True)
-            for remark in [*self._lost_remarks(), *self._orders.take_remarks()]:
+            for remark in [*self._unheard.remarks(), *self._orders.take_remarks()]:
                 self.runtime.keep(remark)
 
-    async def _attempts(self, prompt: str) -> str | None:
+    async def _attempts(self, task: str) -> str | None:
         """Try until it is done, or not worth trying; returns the error, None when it ended well."""
-        session, text = self._resume, prompt
-        while True:
-            failure = await self._attempt(text, session)
-            if self._orders.ending is not None:
-                return self._orders.ending
-            if failure is not None and failure.text not in self.result.errors:
-                self.result.errors.append(failure.text)
-            if failure is not None and self._succession.overflowed(failure.text):
-                self._succession.degrade(prompt, FULL)
-            elif failure is not None and is_thinking_refused(failure.text):
-                if await self._leave_out_thinking():
-                    session, text = self.result.session_id, self._words_again(text, True)
-                    self.result.attempts += 1
-                    self.result.resumed = True
-                    continue
-                # Even without it: the session is dead, and what it did isn't.
-                if self._succession.enabled:
-                    self._succession.degrade(prompt, REFUSED)
-            if self._succession.ready:
-                problem = self._succession.brake()
-                if problem is not None:
-                    return problem
-                session, text = None, self._pass_on()
-                continue
-            if failure is None:
-                return None
-            if not await self._outlast(failure):
-                if not self._succession.begun or self._orders.ending is not None:
-                    return self._orders.ending or failure.text
-                first_line = failure.text.splitlines()[0]
-                self._succession.degrade(prompt, Words(first_line, first_line))
-                session, text = None, self._pass_on()
-                continue
-            session = self.result.session_id if await self._has_transcript() else self._resume
-            if session is not None and session != self._resume:
-                self._fork, self._resume_at = False, None
-            self.result.resumed = self.result.resumed or session is not None
-            text = self._words_again(text, session is not None)
+        coming: _Attempt | _End = _Attempt(task, self._resume)
+        while isinstance(coming, _Attempt):
+            failure = await self._attempt(coming.words, coming.session)
+            coming = await self._after(failure, coming.words, task)
+        return coming.error
+
+    async def _after(self, failure: Failure | None, words: str, task: str) -> "_Attempt | _End":
+        """What follows an attempt with these words at the step's task."""
+        if self._orders.ending is not None:
+            return _End(self._orders.ending)
+        if failure is None:
+            return self._successor() if self._succession.ready else _End(None)
+        if failure.text not in self.result.errors:
+            self.result.errors.append(failure.text)
+        if self._succession.overflowed(failure.text):
+            self._succession.degrade(task, FULL)
+            return self._successor()
+        if is_thinking_refused(failure.text):
+            if await self._leave_out_thinking():
+                self.result.attempts += 1
+                return await self._again(words)
+            # Even without it: the session is dead, and what it did isn't.
+            if self._succession.enabled:
+                self._succession.degrade(task, REFUSED)
+                return self._successor()
+        if await self._outlast(failure):
+            return await self._again(words)
+        if self._succession.begun and self._orders.ending is None:
+            # It was to write its document, and can't: what it did goes on without it.
+            first_line = failure.text.splitlines()[0]
+            self._succession.degrade(task, Words(first_line, first_line))
+            return self._pass_on()
+        return _End(self._orders.ending or failure.text)
+
+    async def _again(self, words: str) -> "_Attempt":
+        """The same once more: in the session that has come about, else where the step began."""
+        session = self.result.session_id if await self._has_transcript() else self._resume
+        if session is not None and session != self._resume:
+            self._fork, self._resume_at = False, None
+        self.result.resumed = self.result.resumed or session is not None
+        return _Attempt(self._words_again(words, session is not None), session)
+
+    def _successor(self) -> "_Attempt | _End":
+        """A new session with what the last one has left, unless there were too many."""
+        problem = self._succession.brake()
+        return self._pass_on() if problem is None else _End(problem)
+
+    def _pass_on(self) -> "_Attempt":
+        """What the successor is told; the session before it is done with."""
+        self._resume, self._fork, self._resume_at = None, False, None
+        self._orders.remark(*self._unheard.take())
+        return _Attempt(self._succession.pass_on(), None)
 
     async def _attempt(self, prompt: str, session: str | None) -> Failure | None:
         """One child, and as many turns in it as the person's orders make; returns why it failed, if it did."""
-        self._opening = self._index = None
+        self._unheard.begin()
         if self._orders.ending is not None:
             return None
         try:
@@ -196,7 +210,7 @@ class Flight:
             await conversation.open()
             if self._succession.begun:
                 return await self._turns.write_handoff(conversation, prompt)
-            text = self._opening = await self._first_words(prompt)
+            text = self._unheard.opening = await self._first_words(prompt)
             if text is not None and self._is_new(session):
                 text = await self._with_index(text)
             failure = None
@@ -218,13 +232,6 @@ class Flight:
             await conversation.close()
             await self._settle(conversation)
 
-    def _pass_on(self) -> str:
-        """What the successor is told; the session before it is done with."""
-        self._resume, self._fork, self._resume_at = None, False, None
-        lost, self._lost = self._lost, []
-        self._orders.remark(*lost)
-        return self._succession.pass_on()
-
     async def _leave_out_thinking(self) -> bool:
         """Feed the session back without thinking from now on; False when there is none, or it was done already."""
         session = self.result.session_id
@@ -232,8 +239,6 @@ class Flight:
             return False
         self._plain.add(session)
         self.runtime.store.leave_out_thinking(session)
-        if session != self._resume:
-            self._fork, self._resume_at = False, None
         return True
 
     def _record_handoff(self, session: str, document: Path) -> None:
@@ -255,10 +260,10 @@ class Flight:
 
     def _words_again(self, text: str, resumed: bool) -> str:
         """What the next child is told first: all that the last one had no time to hear, and to go on."""
-        if self._opening is None:
+        if self._unheard.opening is None:
             return text
-        lost, self._lost = self._lost, []
-        if self._opening in lost:
+        lost = self._unheard.take()
+        if self._unheard.opening in lost:
             return "\n\n".join(lost)
         self._orders.remark(*lost)
         return self.runtime.resilience.words_to_resume(self.runtime.language) if resumed else text
@@ -279,8 +284,8 @@ class Flight:
         workbench = self.runtime.workbench
         if workbench is None or not self.spec.workbench:
             return text
-        self._index = await asyncio.to_thread(workbench.prompt_block, self.runtime.language)
-        return f"{self._index}\n\n{text}"
+        index = self._unheard.index = await asyncio.to_thread(workbench.prompt_block, self.runtime.language)
+        return f"{index}\n\n{text}"
 
     async def _next_words(self, failure: Failure | None) -> str | None:
         """What to say after a turn: the person's, if it was broken off or if some came too late; None to leave it."""
@@ -321,14 +326,9 @@ class Flight:
             logger.exception("could not take in the transcript of %s", session)
             return
         if seen is not None:
-            index = f"{self._index}\n\n" if self._index is not None else ""
-            self._lost = [text.removeprefix(index) for uuid, text in said.items() if uuid not in seen.heard]
+            self._unheard.settle(said, seen.heard)
             # What a turn cost that was cut off is in no result, but the CLI writes it down when it ends.
             self._turns.settle(seen.cost)
-
-    def _lost_remarks(self) -> list[str]:
-        """What was said in the last turn beside its prompt and never heard."""
-        return [text for text in self._lost if text != self._opening]
 
     async def _has_transcript(self) -> bool:
         session = self.result.session_id
@@ -361,3 +361,18 @@ class Flight:
         task = asyncio.create_task(work, name=name)
         self._chores.add(task)
         task.add_done_callback(self._chores.discard)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """One that is to be made: the words to begin with, and the session to go on in; None is a new one."""
+
+    words: str
+    session: str | None
+
+
+@dataclass(frozen=True)
+class _End:
+    """There is no further attempt; ``error`` says why it did not end well, if it didn't."""
+
+    error: str | None
