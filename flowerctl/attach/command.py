@@ -36,6 +36,7 @@ class Command:
         self._options = invocation.options
         self._texts = texts
         self._environment = environment
+        self._rehearsing = self._options.rehearse
         self._place = place_of(invocation.workspace, invocation.run_dir, texts)
         self._client = Client(socket_path(environment))
         self._input = StandardInput(closed=sys.stdin is None)
@@ -67,7 +68,7 @@ class Command:
         self._warn_of_two_trees()
         wake = self._wake()
         if wake.status.state.active:
-            self._refuse_useless_flags()
+            self._refuse_useless_flags(wake)
             outcome = self._join(wake, words or "")
         else:
             outcome = self._begin(wake, words)
@@ -79,6 +80,7 @@ class Command:
 
     def _join(self, wake: Wake, words: str) -> Outcome | None:
         """Attach to what runs; the words are a remark."""
+        self._rehearse(wake.status.rehearse)
         if self._invocation.detach:
             if words:
                 self._client.say(SayTo(place=self._place, text=words, id=uuid.uuid4().hex))
@@ -90,6 +92,7 @@ class Command:
 
     def _begin(self, wake: Wake, words: str | None) -> Outcome | None:
         """Start or wake; without words, ask for them first."""
+        self._rehearse(self._options.rehearse)
         if not self._options.new:
             self._introduce(wake)
             self._catch_up(wake)
@@ -125,9 +128,18 @@ class Command:
         if sys.stderr.isatty():
             self._complain(self._texts("starting_daemon"))
 
-    def _refuse_useless_flags(self) -> None:
-        if self._invocation.given:
-            flags = " ".join(self._invocation.given)
+    def _rehearse(self, rehearsing: bool) -> None:
+        """Whoever started the run knows what it is, not who looks at it."""
+        self._rehearsing = rehearsing
+        self._transcript.rehearse(rehearsing)
+
+    def _refuse_useless_flags(self, wake: Wake) -> None:
+        # It can't become one any more.
+        rehearsal = ("--rehearse",) if self._options.rehearse and not wake.status.rehearse else ()
+        script = ("--script",) if self._options.script is not None else ()
+        given = (*self._invocation.given, *rehearsal, *script)
+        if given:
+            flags = " ".join(given)
             workspace = clean_line(self._place.workspace)
             raise Failed(self._texts("flags_useless", workspace=workspace, flags=flags), USAGE)
 
@@ -214,7 +226,7 @@ class Command:
                 typing=self._typing,
                 expecting=self._opening.expecting,
                 json=self._invocation.json,
-                rehearsing=self._options.rehearse,
+                rehearsing=self._rehearsing,
                 generation=generation,
                 cursor=cursor,
                 words=words,

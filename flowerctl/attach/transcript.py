@@ -61,6 +61,10 @@ class Transcript:
         """What stands before every line of a rehearsal; empty otherwise."""
         return self._view.texts("rehearsal") if self._view.rehearsing else ""
 
+    def rehearse(self, rehearsing: bool) -> None:
+        """What comes from here on is of a rehearsal, or is not."""
+        self._view = replace(self._view, rehearsing=rehearsing)
+
     def events(self, events: Iterable[EventRecord], *, live: bool, own: Collection[int] = ()) -> list[Line]:
         """The lines of ``events``, without those numbered in ``own``, which stand there already.
 

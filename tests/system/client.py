@@ -25,7 +25,7 @@ def piped(folder: Path, *arguments: str, text: str = "") -> "subprocess.Complete
 def running(pretend: Pretending, **status: object) -> None:
     pretend.daemon.used = True
     pretend.do(pretend.daemon.stand(state=State.RUNNING, woke=3, **status))
-    pretend.do(pretend.daemon.happen("run_started", rehearse=False))
+    pretend.do(pretend.daemon.happen("run_started", rehearse=bool(status.get("rehearse"))))
 
 
 def cooked(screen: Terminal) -> bool:

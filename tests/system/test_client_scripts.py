@@ -120,6 +120,29 @@ def test_flags_that_a_running_run_cannot_heed_are_refused(pretend: Pretending, f
     assert pretend.daemon.said == [] and pretend.heard(Say) == []
 
 
+def test_a_run_that_goes_cannot_become_a_rehearsal(pretend: Pretending, folder: Path) -> None:
+    running(pretend)
+
+    ended = piped(folder, "words", "--rehearse")
+
+    assert (ended.returncode, pretend.daemon.said) == (2, [])
+    assert ended.stderr.count("\n") == 1 and "--rehearse" in ended.stderr
+
+
+def test_each_line_about_a_rehearsal_is_marked_whoever_looks_at_it(pretend: Pretending, folder: Path) -> None:
+    running(pretend, rehearse=True)
+    process = subprocess.Popen(
+        [*FLOWER], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    )
+    wait_until(lambda: pretend.daemon.seen)
+    pretend.do(pretend.daemon.happen("text", "在干"))
+    pretend.do(pretend.daemon.end_run())
+    out, _ = process.communicate(timeout=20)
+
+    assert "接上" in out.splitlines()[0]
+    assert all(line.startswith("[排练] ") for line in out.splitlines())
+
+
 def test_a_flag_that_the_daemon_cannot_honour_is_wrong_usage(pretend: Pretending, folder: Path) -> None:
     pretend.daemon.refusal = Failure(code="not-available", values={"flag": "--budget"})
 
