@@ -36,7 +36,8 @@ async def look(workspace: Workspace, shared: Shared, language: str) -> Wake:
     status = workspace.standing.status()
     status = msgspec.structs.replace(
         status,
-        woke=max(status.woke, found.woke),
+        # The run that comes counts on from its lineage, whatever was known before that was lost.
+        woke=status.woke if status.state.active else found.woke,
         checks=found.checks,
         context=status.context or found.context,
     )

@@ -150,7 +150,7 @@ class Command:
                 self._complain(warning)
 
     def _introduce(self, wake: Wake) -> None:
-        lines = [line for notice in wake.notices for line in self._transcript.own(f"! {notice}", Style.WARN)]
+        lines = self._transcript.notices(wake.notices)
         if not self._invocation.detach:
             own_home = home(self._environment)
             lines += self._transcript.marked(banner(wake, self._texts, own_home, self._transcript.width))

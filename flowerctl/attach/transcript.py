@@ -1,6 +1,6 @@
 """The running text of an attachment: events and flower's own lines, with the mark of a rehearsal before each."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,6 +50,7 @@ class Transcript:
             me=me,
             precise=precise,
         )
+        self._told: list[str] = []
 
     @property
     def width(self) -> int:
@@ -79,9 +80,14 @@ class Transcript:
             if event.seq in own and is_question(event):
                 continue  # shown when it is its turn
             self._view = advance(view, event)
-            if event.seq not in own:
+            if event.seq not in own and not (live and self._is_told(event)):
                 lines.extend(self._marked(shown))
         return lines
+
+    def notices(self, notices: Sequence[str]) -> list[Line]:
+        """What is to be known before anything runs; the run says the same, and it is not shown again."""
+        self._told.extend(notices)
+        return [line for notice in notices for line in self.own(f"! {notice}", Style.WARN)]
 
     def question(self, asked: Question) -> list[Line]:
         """A question that is open, as its event would show it."""
@@ -126,6 +132,12 @@ class Transcript:
         if status.question is not None:
             lines += self.own("? " + texts("question_open", text=status.question.text))
         return lines
+
+    def _is_told(self, event: EventRecord) -> bool:
+        if event.kind != "notice" or event.text not in self._told:
+            return False
+        self._told.remove(event.text)
+        return True
 
     def _marked(self, lines: Iterable[Line]) -> list[Line]:
         mark = self.mark

@@ -19,6 +19,7 @@ from flowerd.settings import Settings
 from tests.integration.flowerd.conftest import StartDaemon
 from tests.integration.flowerd.scripted_run import Stage
 from tests.integration.flowerd.talk import Refusal, Talk
+from tests.support.runs import settle
 
 
 async def test_the_status_tells_of_the_daemon_and_of_no_place_at_first(daemon: Daemon, talk: Talk) -> None:
@@ -181,6 +182,26 @@ async def test_what_can_not_be_picked_up_is_said_in_one_line(
 
     assert not wake.used
     assert ["/anderswo" in notice for notice in wake.notices] == [True]
+
+
+async def test_after_a_damaged_lineage_nothing_is_told_that_the_next_run_will_not_have(
+    daemon: Daemon, talk: Talk, place: Place, stage: Stage
+) -> None:
+    stage.woke = 3
+    await _start(talk, place)
+    await stage.run.tell("step", "干活", index=3, total=3, woke=3)
+    await stage.run.tell("text", "hm", context=80_200)
+    while_it_runs = await talk.wake(place)
+    await talk.post("/v1/stop", At(place=place), Done)
+    settle(Path(place.workspace))
+    Path(place.run_dir).mkdir(exist_ok=True)
+    Path(place.run_dir, "lineage.json").write_text("xx{")
+
+    wake = await talk.wake(place)
+
+    assert while_it_runs.status.woke == 3
+    assert (wake.used, wake.confirmed, wake.context, wake.status.woke) == (True, True, 0, 0)
+    assert ["lineage.json" in notice for notice in wake.notices] == [True]
 
 
 async def test_a_forgotten_place_is_gone_and_its_own_files_stay(

@@ -26,6 +26,20 @@ def test_a_turn_that_a_person_broke_off_is_no_failure() -> None:
     assert texts(transcript().events(broken_off, live=True, own={1})) == []
 
 
+def test_a_notice_that_was_told_before_the_run_is_not_shown_again() -> None:
+    shown = transcript()
+    told = shown.notices(["lineage.json 读不懂"])
+    before = shown.events([event(1, "notice", "lineage.json 读不懂")], live=False)
+    same, other, later = (
+        event(2, "notice", "lineage.json 读不懂"),
+        event(3, "notice", "别的"),
+        event(4, "notice", "lineage.json 读不懂"),
+    )
+
+    assert texts(told) == ["! lineage.json 读不懂"] and len(before) == 1
+    assert texts(shown.events([same, other, later], live=True)) == ["  ! 别的", "  ! lineage.json 读不懂"]
+
+
 def test_a_turn_that_failed_by_itself_is_said() -> None:
     failed = [event(1, "result", "error_max_turns", is_error=True)]
 
