@@ -173,7 +173,7 @@ class Flight:
             # It was to write its document, and can't: what it did goes on without it.
             first_line = failure.text.splitlines()[0]
             self._succession.degrade(task, Words(first_line, first_line))
-            return self._pass_on()
+            return self._successor()
         return _End(self._orders.ending or failure.text)
 
     async def _again(self, words: str) -> "_Attempt":
@@ -309,7 +309,10 @@ class Flight:
         if session is None:
             return
 
-        said = conversation.unanswered
+        # That it was to write its document is nobody else's business.
+        said = {
+            uuid: text for uuid, text in conversation.unanswered.items() if text != self._succession.prompt
+        }
 
         def salvage() -> Glimpse | None:
             folder = self.runtime.folder

@@ -167,7 +167,12 @@ async def test_an_overflow_hands_over_with_a_document_that_is_put_together(tmp_p
         )
 
 
-async def test_a_successor_that_is_full_at_once_is_not_followed_for_ever(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "refused", [[], [Fault(status=400, message="not like this", forever=True)]], ids=["says no", "can't"]
+)
+async def test_a_successor_that_is_full_at_once_is_not_followed_for_ever(
+    tmp_path: Path, refused: list[Fault]
+) -> None:
     greedy = Turn(text="full at once", calls=[bash("echo again")], tokens=FULL)
     script = Script(
         scenes=[
@@ -177,7 +182,7 @@ async def test_a_successor_that_is_full_at_once_is_not_followed_for_ever(tmp_pat
                 prompt="^停一下",
                 cuts_in=True,
                 again=True,
-                turns=[Turn(text="no")],
+                turns=[Turn(text="no", faults=refused)],
             ),
             Scene(name="greedy", role="main", again=True, turns=[greedy, Turn(text="never said", takes=5)]),
         ]
