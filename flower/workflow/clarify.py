@@ -120,8 +120,6 @@ class _Clarifying:
         if not brief.complete():
             ctx[MISSING_KEY] = brief.missing()
             return False
-        # What the person added while it was asking stands in the file already, and is theirs.
-        brief.additions = getattr(Brief.load(self._path), "additions", [])
         if freeze(brief, self._path, ctx):
             _forget_request(ctx)
         self._pour(brief, ctx)

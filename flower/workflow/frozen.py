@@ -5,7 +5,7 @@ from pathlib import Path
 
 from flower.core.documents import Brief, Goal
 from flower.core.documents.page import read_page
-from flower.core.durable import set_aside
+from flower.core.durable import locked, private_folder, set_aside
 from flower.core.events import Event
 from flower.core.words import Words
 from flower.workflow.base import Ctx
@@ -16,18 +16,24 @@ logger = logging.getLogger(__name__)
 def freeze(document: Brief | Goal, path: Path, ctx: Ctx) -> bool:
     """Write the document to its file; whether it could. A file of somebody else's that is in the way is set aside.
 
-    What goes wrong is one line for the person, and the run goes on with what is in memory.
+    What the person added to a brief meanwhile stands in the file already: it is theirs, and stays. What goes wrong is
+    one line for the person, and the run goes on with what is in memory.
     """
     try:
-        if _is_foreign(path, type(document)):
-            aside = set_aside(path)
-            tell_words(
-                ctx,
-                Words(
-                    f"{path} 读不懂,挪到了 {aside.name}。", f"{path} made no sense: moved to {aside.name}."
-                ),
-            )
-        document.write(path)
+        private_folder(path.parent)
+        with locked(path):
+            if isinstance(document, Brief):
+                document.additions = getattr(Brief.load(path), "additions", [])
+            if _is_foreign(path, type(document)):
+                aside = set_aside(path)
+                tell_words(
+                    ctx,
+                    Words(
+                        f"{path} 读不懂,挪到了 {aside.name}。",
+                        f"{path} made no sense: moved to {aside.name}.",
+                    ),
+                )
+            document.write(path)
     except OSError as error:
         tell_words(
             ctx, Words(f"{path} 写不进:{error.strerror}。", f"could not write {path}: {error.strerror}.")

@@ -1,5 +1,6 @@
 """The clarifying step: when it asks, what it freezes, and what a continued one is told."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -185,3 +186,18 @@ def test_the_gate_speaks_of_the_last_whole_brief(channel: HumanChannel, path: Pa
     assert made.gate(StepResult("确认需求", text=f"{draft}\n再问一句\n{WHOLE}"), {}) is True  # type: ignore[misc]
 
     assert "做一个 X" in path.read_text() and "草稿" not in path.read_text()
+
+
+def test_what_is_said_in_the_very_moment_of_freezing_stays(channel: HumanChannel, path: Path) -> None:
+    made = step(channel, path)
+    words = [f"第 {number} 句" for number in range(60)]
+
+    with ThreadPoolExecutor(1) as person:
+        said = person.map(channel.amend, words)
+        while path.read_text().count("句") < len(words) if path.exists() else True:
+            assert made.gate(StepResult("确认需求", text=WHOLE), {}) is True  # type: ignore[misc]
+
+    assert all(said)
+    brief = Brief.load(path)
+    assert brief is not None and brief.complete()
+    assert [addition.text for addition in brief.additions] == words
