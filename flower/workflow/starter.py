@@ -137,7 +137,11 @@ class StarterFlow(Workflow):
         self, runtime: Runtime, *, on_event: OnEvent | None = None, on_step: OnStep | None = None
     ) -> Ctx:
         """See `Workflow.run`."""
-        self._remarks.take_in(Lineage.open(runtime.run_dir, runtime.workspace), self.channel)
+        lineage = Lineage.open(runtime.run_dir, runtime.workspace)
+        self._remarks.take_in(lineage, self.channel)
+        if lineage.notice is not None:
+            # Written to, a damaged file is set aside, and whoever opens it next finds nothing to tell of.
+            runtime.notices.append(lineage.notice)
         listener = Listener(self._remarks, self.context, on_event)
         if self._remarks.edited:
             listener(Event("notice", _EDITED.spoken(runtime.language), payload=_EDITED._asdict()))

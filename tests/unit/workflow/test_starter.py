@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from flower import Brief, Goal, Lineage, Workflow, starter_flow
+from flower import Brief, Event, Goal, Lineage, Workflow, starter_flow
 from flower.workflow.clarify import CLARIFY_RESUME
 from tests.unit.workflow.scripted import Answer, Asked, Folder, ScriptedRuntime
 
@@ -37,13 +37,18 @@ class Starter:
         self.asked: list[Asked] = []
 
     async def take(
-        self, ask: str | None, *, by_step: Callable[[str], Answer] = fluent, **options: object
+        self,
+        ask: str | None,
+        *,
+        by_step: Callable[[str], Answer] = fluent,
+        hears: Callable[[Event], object] | None = None,
+        **options: object,
     ) -> list[str]:
         """The names of the steps that were taken, the judge's rounds among them."""
         flow = starter_flow(ask, workspace=self.folder.workspace, run_dir=self.folder.run_dir, **options)  # type: ignore[arg-type]
         runtime = ScriptedRuntime(self.folder.workspace, self.folder.run_dir, by_step=by_step)
         try:
-            await flow.run(runtime)
+            await flow.run(runtime, on_event=hears)  # type: ignore[arg-type]
         except Killed:
             pass
         finally:
@@ -215,6 +220,17 @@ async def test_a_remark_in_mid_run_is_no_change_by_hand(starter: Starter) -> Non
     await starter.take("写个脚本", by_step=lambda name: saying(starter, name))
     assert "## 运行中补充\n支持表格" in starter.brief
     assert await starter.take("") == ["干活", "干活·判定#1"]
+
+
+@pytest.mark.parametrize("words", ["顺便支持表格", ""])
+async def test_a_damaged_lineage_is_told_of_once_with_words_and_without(starter: Starter, words: str) -> None:
+    await starter.take("写个脚本")
+    (starter.folder.run_dir / "lineage.json").write_text("xx{")
+    told: list[str] = []
+
+    await starter.take(words, hears=lambda event: told.append(event.text) if event.kind == "notice" else None)
+
+    assert len([text for text in told if "读不懂" in text]) == 1, told
 
 
 async def test_the_same_words_again_are_not_added_twice(starter: Starter) -> None:
