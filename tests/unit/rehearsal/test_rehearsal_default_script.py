@@ -143,7 +143,9 @@ def test_a_goal_set_anew_keeps_its_checks_and_holds_what_was_added(added: str, c
 
 def test_a_goal_set_anew_again_has_each_check_once() -> None:
     setter = Talk(load_script("default"), tools=["Read", "mcp__human__ask"], system="判定清单")
-    standing = STANDING.replace("- 第一条\n", '- 第一条\n- 读 sample.html, 代码块里有 class="keyword" 标出来的\n')
+    standing = STANDING.replace(
+        "- 第一条\n", '- 第一条\n- 读 sample.html, 代码块里有 class="keyword" 标出来的\n'
+    )
 
     anew = words(setter.plays(f"{BRIEF}## 唤醒时追加\n要高亮\n\n{standing}")[-1])
 
