@@ -8,13 +8,13 @@ from flower.workflow.remarks import Remarks
 from flower.workflow.setting import GOAL_KEY
 from flower.workflow.steps import CLARIFY, SET_GOAL
 
-_DO = Words("照这份需求做:\n\n{brief}", "Do what this brief says:\n\n{brief}")
+DO = Words("照这份需求做:\n\n{brief}", "Do what this brief says:\n\n{brief}")
 _JUDGED_BY = Words(
     "做完后会有人拿这份清单逐条去看:\n\n{goal}",
     "When it is done, somebody will take this list and look, one check after another:\n\n{goal}",
 )
 
-_GO_ON = Words(
+GO_ON = Words(
     """\
 接着上次的活继续 —— 不是重新开始。需求、做到哪了、试过什么,你都已经知道。
 先看一眼现场(文件、git 状态)是不是和你记得的一样,再从断的地方接着做;已经做完的不要重做。
@@ -25,11 +25,11 @@ First see whether things (files, git status) are as you remember them, then go o
 again what is done. If all of it is done, say where the result is and how to use it.""",
 )
 
-_GOAL_ANEW = Words(
+GOAL_ANEW = Words(
     "判定清单连同这些话重推过了,以这份为准:\n\n{goal}",
     "The list of checks was made anew with these words; this one holds:\n\n{goal}",
 )
-_BRIEF_ANEW = Words(
+BRIEF_ANEW = Words(
     "需求改过了,以这份为准:\n\n{brief}",
     "The request has changed; this brief holds:\n\n{brief}",
 )
@@ -60,16 +60,16 @@ class Prompts:
 
     def work(self, ctx: Ctx) -> str:
         """What the work begins with: all of what was settled."""
-        return "\n\n".join([self._brief(ctx, _DO), *self._goal(ctx, _JUDGED_BY)])
+        return "\n\n".join([self._brief(ctx, DO), *self._goal(ctx, _JUDGED_BY)])
 
     def go_on_working(self, ctx: Ctx) -> str:
         """What the work goes on with: it has the whole story, and is told only what is new."""
         anew = []
         if self._remarks.edited or CLARIFY in ctx["_results"]:
-            anew.append(self._brief(ctx, _BRIEF_ANEW))
+            anew.append(self._brief(ctx, BRIEF_ANEW))
         if SET_GOAL in ctx["_results"]:
-            anew += self._goal(ctx, _GOAL_ANEW)
-        return "\n\n".join([*self._remarks.unheard, *anew, _GO_ON.spoken(self._language)])
+            anew += self._goal(ctx, GOAL_ANEW)
+        return "\n\n".join([*self._remarks.unheard, *anew, GO_ON.spoken(self._language)])
 
     def _brief(self, ctx: Ctx, words: Words) -> str:
         return words.spoken(self._language).format(brief=ctx.get(CLARIFY, ""))

@@ -8,7 +8,7 @@ from flower.core.documents import Handoff, Verdict
 from flower.core.resilience import GO_ON
 from flower.core.runtime import _INTERRUPTED
 from flower.rehearsal import load_script
-from flower.workflow import starter
+from flower.workflow import prompts
 from tests.unit.rehearsal.talk import Talk, places, words
 
 MISSING = "File does not exist. Note: your current working directory is /somewhere."
@@ -267,10 +267,10 @@ def test_what_the_flow_itself_says_is_no_remark(language: str) -> None:
     said = [
         GO_ON.spoken(language),
         _INTERRUPTED.spoken(language),
-        starter._DO.spoken(language).format(brief="x"),
-        starter._GO_ON.spoken(language),
-        starter._GOAL_ANEW.spoken(language).format(goal="x"),
-        starter._BRIEF_ANEW.spoken(language).format(brief="x"),
+        prompts.DO.spoken(language).format(brief="x"),
+        prompts.GO_ON.spoken(language),
+        prompts.GOAL_ANEW.spoken(language).format(goal="x"),
+        prompts.BRIEF_ANEW.spoken(language).format(brief="x"),
         Verdict("not_yet", "so", ["x"]).feedback(language),
         Handoff("a", "b", "c", "d", "e").prompt_block(language),
     ]
