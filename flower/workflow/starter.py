@@ -23,7 +23,7 @@ from flower.workflow.goal import goal_step, with_goal
 from flower.workflow.prompts import Prompts
 from flower.workflow.remarks import Listener, Remarks
 from flower.workflow.steps import CLARIFY, SET_GOAL, WORK
-from flower.workflow.waking import BRIEF_NAME, GOAL_NAME, archive, wake_state, workbench_of
+from flower.workflow.waking import BRIEF_NAME, GOAL_NAME, archive, put_away, wake_state, workbench_of
 
 __all__ = ["CLARIFY", "CODER_PROMPT", "WORK", "StarterFlow", "starter_flow", "wake_state", "workbench_of"]
 
@@ -84,6 +84,9 @@ def starter_flow(
         raise ValueError(obstacle.spoken(spoken))
     if new:
         archive(workbench.notes, lineage, [brief_path, goal_path])
+        # What was done here with worktrees, or without them, has its pages elsewhere, and is over just the same.
+        elsewhere = workbench_of(folder, isolate=not isolate) / "notes"
+        put_away(elsewhere / brief_name, elsewhere / goal_name)
 
     channel = HumanChannel(
         log_path=workbench.notes / log_name,

@@ -66,12 +66,15 @@ def archive(notes: Path, lineage: Lineage, faces: list[Path]) -> Path | None:
     return lineage.archive(notes / ARCHIVE, extra=faces)
 
 
-def put_away(goal: Path) -> Path | None:
-    """Move a goal whose brief is about to be replaced into the archive beside it; None without one.
+def put_away(*pages: Path) -> Path | None:
+    """Move those of the pages of one folder that are there into the archive beside them; None without any.
 
     Raises `OSError`.
     """
-    if not goal.exists():
+    there = [page for page in pages if page.exists()]
+    if not there:
         return None
-    folder = stamped_folder(goal.parent / ARCHIVE)
-    return Path(shutil.move(goal, folder / goal.name))
+    folder = stamped_folder(there[0].parent / ARCHIVE)
+    for page in there:
+        shutil.move(page, folder / page.name)
+    return folder

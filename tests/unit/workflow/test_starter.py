@@ -478,6 +478,20 @@ async def test_a_new_matter_archives_what_there_is_and_minds_nothing_that_is_mis
     assert sorted(path.name for path in archived.iterdir()) == ["lineage.json", "需求.md"]
 
 
+async def test_a_new_matter_archives_the_pages_of_isolated_work_too(starter: Starter) -> None:
+    await starter.take("写个脚本")
+    beside = starter.folder.workspace.parent / f".flower-{starter.folder.workspace.name}" / "notes"
+    Brief("a", "b", "c", "d").write(beside / "需求.md")
+
+    await starter.take("另一件事", new=True)
+
+    [archived] = (beside / "archive").iterdir()
+    assert [path.name for path in archived.iterdir()] == ["需求.md"]
+    assert not (beside / "需求.md").exists()
+    [own] = (starter.notes / "archive").iterdir()
+    assert len(list(own.iterdir())) == 3
+
+
 async def test_in_a_new_folder_there_is_nothing_to_archive(starter: Starter) -> None:
     await starter.take("一件事", new=True)
     assert not (starter.notes / "archive").exists()
