@@ -48,8 +48,8 @@ esac
 say "flower --rehearse \"$request\""
 clean flower --rehearse "$request" </dev/null
 
-say 'find . -type f'
-find . -type f ! -path './.git/*' | LC_ALL=C sort
+say 'find . -type f'  # without the folder that the CLI keeps for itself
+find . -type f ! -path './.git/*' ! -path './runs/claude/*' | LC_ALL=C sort
 
 page=$(find . -type f -name '*.html' | LC_ALL=C sort | head -n 1)
 if [ -z "$page" ]; then

@@ -14,7 +14,7 @@ LONGEST: Final = 500
 
 _NOT_ACHIEVED: Final = Words(
     "{rounds} 轮做完,判定还是没有通过:{reason}",
-    "after {rounds} rounds of work the judge is not content: {reason}",
+    "the judge is not content, rounds of work: {rounds}. {reason}",
 )
 _BRIEF_LACKS: Final = Words("需求确认书还缺:{missing}", "the brief still lacks: {missing}")
 _SPENT: Final = Words(

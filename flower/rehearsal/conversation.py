@@ -14,12 +14,13 @@ from typing import Any
 
 from flower.rehearsal.call_ids import CallId, Mark
 
-# A result that begins so is none: the call was cut off. The first three are the CLI's words; the last two are
-# what stands there after a session was read back from its store.
+# A result that begins so is none: the call was cut off. The first four are the CLI's words, the last of them after
+# a kill; the other two are what stands there after a session was read back from its store.
 _INTERRUPTED_RESULTS = (
     "The user doesn't want to proceed with this tool use",
     "[Request interrupted",
     "[Tool call interrupted",
+    "The tool call was interrupted before a result was received",
     "[上一轮在此处被中断",
     "[这一步被打断了",
 )

@@ -155,7 +155,9 @@ def _remark(event: EventRecord, view: View) -> Lines:
 
 
 def _interrupted(event: EventRecord, view: View) -> Lines:
-    return said("!", event.text or view.texts("interrupted_elsewhere"), view, Style.WARN)
+    # Who holds a run is named; an agent by itself just ends.
+    name = "held_elsewhere" if event.payload.get("who") else "interrupted_elsewhere"
+    return said("!", event.text or view.texts(name), view, Style.WARN)
 
 
 def _resumed(event: EventRecord, view: View) -> Lines:

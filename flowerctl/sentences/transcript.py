@@ -92,6 +92,10 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         ),
         "delivered": ("已送达:{text}", "delivered: {text}"),
         "interrupted_elsewhere": ("这一轮被打断了", "this turn was interrupted"),
+        "held_elsewhere": (
+            "这一轮被打断了。谁说句话,它就接着跑",
+            "this turn was interrupted; anybody's words let it go on",
+        ),
         "omitted": ("- 前面还有 {count} 条没显示", "- {count} earlier events are not shown"),
         "rehearsal": ("[排练] ", "[rehearsal] "),
     }

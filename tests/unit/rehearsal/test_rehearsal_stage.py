@@ -335,6 +335,19 @@ def test_after_an_interrupt_the_words_of_the_person_come_first_and_the_rest_late
     assert places(talk.plays("go on")) == [("job", 0), ("job", 1)]
 
 
+def test_a_question_that_was_open_at_a_kill_is_asked_again() -> None:
+    script = Script(scenes=[Scene(name="job", turns=[Turn(calls=[BASH]), Turn(text="{result}")])])
+    talk = Talk(script)
+    talk.says("go")
+    talk.answers()
+    talk.brings(
+        "The tool call was interrupted before a result was received. It may or may not have completed on the "
+        "server \u2014 verify before assuming it succeeded, and retry if needed."
+    )
+
+    assert places(talk.plays("go on", "tomorrow")) == [("job", 0), ("job", 1)]
+
+
 def test_a_scene_that_was_asked_for_goes_on_although_the_words_of_a_resume_are_others() -> None:
     turns = [Turn(calls=[BASH]), Turn(calls=[BASH]), Turn(text="it is")]
     script = Script(
