@@ -126,8 +126,8 @@ def test_a_call_that_a_person_broke_off_is_no_failure() -> None:
 
 
 def test_who_watches_is_told_that_a_run_is_held_and_what_ends_that() -> None:
-    assert shown(an_event("interrupted", who="ann")) == ["! 这一轮被打断了。谁说句话,它就接着跑"]
-    assert shown(an_event("interrupted")) == ["! 这一轮被打断了"]
+    assert shown(an_event("interrupted", who="ann")) == ["  ! 这一轮被打断了。谁说句话,它就接着跑"]
+    assert shown(an_event("interrupted")) == ["  ! 这一轮被打断了"]
 
 
 def test_a_turn_that_is_broken_off_for_a_handoff_is_no_failure() -> None:
