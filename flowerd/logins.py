@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import aclosing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -39,6 +39,11 @@ class Access:
     keys: bytes
     login: bytes
     present: bool
+
+    def with_login(self, now: "Access") -> "Access":
+        """The same with the login of ``now``, unless a key made that one matter to nobody."""
+        # A file of keys that is just being written looks empty, and then a login would seem to matter.
+        return self if self.login == _NO_LOGIN else replace(self, login=now.login)
 
 
 def access_of(environment: Mapping[str, str]) -> Access:
@@ -183,6 +188,9 @@ def _login_in(path: Path) -> Any:
 
 def _digest(content: Mapping[str, Any]) -> bytes:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).digest()
+
+
+_NO_LOGIN: Final = _digest({})
 
 
 def _folders(files: Iterable[Path]) -> frozenset[Path]:

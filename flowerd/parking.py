@@ -5,7 +5,7 @@ What is needed for that, its request with the environment, is in memory alone: t
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -73,7 +73,7 @@ class Parking:
     async def _wait(self, run: _Run) -> None:
         environment = run.request.environment
         # Its keys are those it was started with, whatever has become of them since; the login is looked up anew.
-        used = replace(run.access, login=(await self._logins.look(environment)).login)
+        used = run.access.with_login(await self._logins.look(environment))
         await run.ended.wait()
         again = msgspec.structs.replace(
             run.request, ask=None, options=msgspec.structs.replace(run.request.options, new=False)

@@ -77,6 +77,20 @@ def test_a_login_counts_only_where_there_is_no_key(environment: dict[str, str]) 
     assert access_of(environment) == by_key
 
 
+def test_a_file_of_keys_that_is_just_being_written_changes_nothing_of_what_let_a_run_in(
+    environment: dict[str, str],
+) -> None:
+    write_key(environment, "made-up-1")
+    by_key = access_of(environment)
+    (Path(environment["HOME"]) / ".config/flower/.env").write_text("")
+    log_in(environment, "made-up-token")
+    by_login = access_of(environment)
+
+    assert by_key.with_login(by_login) == by_key
+    log_in(environment, "made-up-other")
+    assert by_login.with_login(access_of(environment)) == access_of(environment) != by_login
+
+
 def test_no_credential_can_be_read_out_of_it(environment: dict[str, str]) -> None:
     write_key(environment, "made-up-key")
 
