@@ -52,6 +52,18 @@ class Lease:
             self._descriptor = None
 
 
+def is_taken(folder: Path, session_id: str) -> bool:
+    """Whether some run has the session's lease at this moment. Nothing is made by asking. Raises `OSError`."""
+    try:
+        descriptor = os.open(folder / f"{session_id}.owner", os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _try_lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def child_lock(folder: Path, session_id: str) -> Path:
     """The file that the launcher of the session's CLI locks."""
     return private_folder(folder) / f"{session_id}.child"

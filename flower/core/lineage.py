@@ -113,12 +113,12 @@ class Lineage:
         if self.brief != brief:
             self._change(lambda: setattr(self, "brief", brief))
 
-    def alive(self, has_session: Callable[[str], bool]) -> dict[str, str]:
-        """The session of each step whose session still is in the store; a pending one that lives goes first."""
+    def alive(self, is_alive: Callable[[str], bool]) -> dict[str, str]:
+        """The session of each step whose session still lives; a pending one that does goes first."""
         living = {}
         for step in {**self.steps, **self.pending}:
             candidates = (self.pending.get(step), self.steps.get(step))
-            session_id = next((each for each in candidates if each and has_session(each)), None)
+            session_id = next((each for each in candidates if each and is_alive(each)), None)
             if session_id is not None:
                 living[step] = session_id
         return living

@@ -21,7 +21,7 @@ from flower.core.durable import private_folder
 from flower.core.events import Event
 from flower.core.flight import Flight
 from flower.core.handoff import HandoffPolicy
-from flower.core.lease import DYING_OWNER_SECONDS, Lease
+from flower.core.lease import DYING_OWNER_SECONDS, Lease, is_taken
 from flower.core.manifest import Manifest, new_run_id
 from flower.core.project import project_directory, project_key
 from flower.core.resilience import Probe, Resilience
@@ -150,6 +150,13 @@ class Runtime:
     def has_session(self, session_id: str) -> bool:
         """Whether the store has a transcript of this session, under this workspace."""
         return self.store.has_session(self.project_key, session_id)
+
+    def is_alive(self, session_id: str) -> bool:
+        """Whether the session can be gone on with, by this run or by another that has it now. Raises `OSError`.
+
+        What another run is about to write first is not in the store yet.
+        """
+        return self.has_session(session_id) or is_taken(self.folder.leases, session_id)
 
     def claim(self, session_id: str) -> bool:
         """Make the session this run's until `close`; False while another run has it. Raises `OSError`.

@@ -136,7 +136,7 @@ class Workflow:
         first_notice = lineage.notice
         ctx["_lineage"] = lineage
         ctx["_woke"] = lineage.bump()
-        living = lineage.alive(runtime.has_session)
+        living = lineage.alive(runtime.is_alive)
         ctx["_sessions"].update(living)
         ctx["_inherited"].update(living)
         gone = lineage.steps.keys() - living.keys()
@@ -198,6 +198,10 @@ class _StepRun:
             if session is not None and not self.runtime.claim(session):
                 # Who begins anew must be told the whole request, not that it goes on.
                 self._say(IN_USE)
+                session = None
+            elif session is not None and not self.runtime.has_session(session):
+                # It was another's when this run began, who has died since and left nothing.
+                self._say(_GONE)
                 session = None
             return session, session is not None
         session = self.ctx["_sessions"].get(step.resume_from)

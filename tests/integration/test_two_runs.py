@@ -1,10 +1,13 @@
 """Two runs that want one session: never at once, whoever they are; and whose it is when one of them is gone."""
 
 import asyncio
+import contextlib
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -12,6 +15,7 @@ import pytest
 
 from flower import Event, Runtime, Step, Workflow
 from flower.core.lease import Lease
+from flower.core.lineage import Lineage
 from flower.rehearsal import Rehearsal, Script, Turn
 from tests.support.processes import Spawned, wait_until
 from tests.support.runs import (
@@ -44,6 +48,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from flower.core.lease import Lease
+from flower.core.lineage import Lineage
 lease = Lease.take(Path(sys.argv[1]), sys.argv[2])
 print("mine" if lease else "not mine", flush=True)
 time.sleep(600)
@@ -154,11 +159,43 @@ async def test_the_session_of_a_killed_process_is_the_next_ones_at_once(
     assert_each_once(kept, kept)
 
 
+def stop_between_writes(process: "subprocess.Popen[bytes]", database: Path) -> None:
+    """SIGSTOP, at a moment when the process does not have the database locked: nobody could write to it then."""
+    for _ in range(50):
+        process.send_signal(signal.SIGSTOP)
+        opened = contextlib.closing(sqlite3.connect(database, timeout=0.1, isolation_level=None))
+        with opened as connection, contextlib.suppress(sqlite3.OperationalError):
+            connection.execute("BEGIN IMMEDIATE")
+            return
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.05)
+    raise AssertionError("it writes all the time")
+
+
+async def test_a_session_that_another_has_begun_and_not_written_yet_is_his(
+    tmp_path: Path, spawned: Spawned
+) -> None:
+    runs = tmp_path / "w" / "runs"
+    holder = spawned.start(
+        [sys.executable, "-c", HOLDER, runs / "claude" / "leases", SESSION],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+    )
+    assert holder.stdout is not None and holder.stdout.readline() == b"mine\n"
+    Lineage.open(runs, tmp_path / "w").propose("干活", SESSION)
+    with Rehearsal(TALK) as model:
+        run = Run(tmp_path / "w", model, "someone else")
+
+        other = await run.take()
+
+    assert other != SESSION and run.says_that_it_begins_anew
+
+
 async def test_a_process_that_is_stopped_has_its_session_still(folder: Path, spawned: Spawned) -> None:
     with Rehearsal(working(3)) as model:
         stopped = in_tool(folder, model, spawned)
         session = lineage(folder / "runs")["steps"]["干活"]
-        stopped.send_signal(signal.SIGSTOP)
+        stop_between_writes(stopped, folder / "runs" / "sessions.db")
         try:
             run = Run(folder, model, "someone else")
             other = await run.take()
