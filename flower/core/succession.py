@@ -32,6 +32,9 @@ WRITING = Words(
 )
 DONE = Words("交接写在 {path}", "the handoff is in {path}")
 DONE_WITHOUT_FILE = Words("交接写好了,新会话接手", "the handoff is written, a new session takes over")
+CALLED_OFF = Words(
+    "这一轮已经收尾了,这次不用换代。", "the turn had already come to its end: no handoff this time."
+)
 FULL = Words("上下文已经放不下了", "the context no longer fits")
 REFUSED = Words("这段会话的记录接口不认", "the model's service refuses this session's record")
 LACKING = Words("写的东西缺 {missing}", "what it wrote lacks {missing}")
@@ -132,6 +135,7 @@ class Succession:
     def call_off(self) -> None:
         """The turn ended well before it could be broken off: there is nothing to hand over."""
         self.begun = False
+        self._emit(Event("notice", CALLED_OFF.spoken(self._language), payload=CALLED_OFF._asdict()))
 
     def overflowed(self, failure: str) -> bool:
         """Whether the failure means that the context no longer fits; learned from, if so."""

@@ -135,7 +135,7 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         ),
         # -- the connection
         "daemon_gone": ("flowerd 没了,正在重新接上…", "flowerd is gone, reconnecting…"),
-        "reconnected": ("+ 接上了", "+ connected again"),
+        "reconnected": ("+ 又连上 flowerd 了", "+ connected to flowerd again"),
         "not_reconnected": (
             "flowerd 没了,也没能重新接上:{reason}。再跑一次 flower 就接着干。",
             "flowerd is gone and could not be reached again: {reason}. `flower` goes on from here.",
