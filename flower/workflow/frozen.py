@@ -1,6 +1,7 @@
 """How a step of the ready-made flow freezes a document, and tells what came of it."""
 
 import logging
+import os
 from pathlib import Path
 
 from flower.core.documents import Brief, Goal
@@ -14,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 def freeze(document: Brief | Goal, path: Path, ctx: Ctx) -> bool:
-    """Write the document to its file; whether it could. A file of somebody else's that is in the way is set aside.
+    """Write the document to its file; whether it could. What is there and is no page of ours is set aside.
 
     What the person added to a brief meanwhile stands in the file already: it is theirs, and stays. What goes wrong is
     one line for the person, and the run goes on with what is in memory.
@@ -66,8 +67,9 @@ def language_in(ctx: Ctx) -> str:
 
 def _is_foreign(path: Path, kind: type[Brief] | type[Goal]) -> bool:
     text = read_page(path)
-    if text is None or not text.strip():
-        # A folder in the way is the write's own trouble.
+    if text is None:
+        return os.path.lexists(path)  # a folder, a file that can't be read, a link that leads nowhere
+    if not text.strip():
         return False
     found = kind.parse(text)
     known = found.prompt_block() if isinstance(found, Brief) else found.statement or found.checks

@@ -126,10 +126,30 @@ async def test_somebody_elses_file_is_set_aside_not_overwritten(
     assert [line for line in folder.notices() if aside.name in line]
 
 
+@pytest.mark.parametrize("what", ["a folder", "a link that leads nowhere"])
+async def test_what_can_not_be_read_is_set_aside_not_overwritten(
+    folder: Folder, channel: HumanChannel, path: Path, what: str
+) -> None:
+    path.parent.mkdir(parents=True)
+    if what == "a folder":
+        path.mkdir()
+        (path / "inside.txt").write_text("mine")
+    else:
+        path.symlink_to("nowhere")
+
+    await folder.run(step(channel, path), answers=(Answer(WHOLE),))
+
+    [aside] = path.parent.glob("需求.md.unreadable-*")
+    assert (aside / "inside.txt").read_text() == "mine" if what == "a folder" else aside.is_symlink()
+    assert path.is_file() and not path.is_symlink() and "做一个 X" in path.read_text()
+    assert [line for line in folder.notices() if aside.name in line]
+
+
 async def test_a_brief_that_cannot_be_written_is_one_line_and_the_run_goes_on(
     folder: Folder, channel: HumanChannel, path: Path
 ) -> None:
-    path.mkdir(parents=True)
+    path.parent.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.write_text("a file where the folder of the pages should be")
 
     ctx = await folder.run(step(channel, path), answers=(Answer(WHOLE),))
 
