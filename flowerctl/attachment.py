@@ -40,6 +40,14 @@ class Attachment:
         except (ConnectionError, RuntimeError) as error:  # aiohttp: RuntimeError when it is closing
             raise Lost(orderly=False) from error
 
+    async def close(self) -> None:
+        """Take leave; when this returns, the daemon has read all that was sent, or half a second was over.
+
+        Who waits in `receive` gets `Lost`. A receiver that is cancelled before makes aiohttp hang up at once: what the
+        daemon writes next then fails, and with that what it has not read yet is gone.
+        """
+        await self._websocket.close()
+
     async def receive(self) -> FromDaemon | Unknown:
         """The next message, however long it takes: a run may be silent for hours. Raises `Lost`, `BadFrame`.
 
@@ -81,7 +89,7 @@ async def attach(path: Path, hello: Hello) -> AsyncIterator[tuple[Attachment, We
         try:
             yield attachment, welcome
         finally:
-            await websocket.close()
+            await attachment.close()
 
 
 async def _greet(attachment: Attachment, hello: Hello) -> Welcome:

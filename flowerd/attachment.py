@@ -132,8 +132,9 @@ class Attachment:
         if lines is None:
             await self._snapshot(Position(journal.generation, self._cursor), self._hello.tail)
         elif lines:
-            await self._frame(wire.happened(lines))
+            # First counted: the client may say that it has seen them before this side comes back to here.
             self._cursor += len(lines)
+            await self._frame(wire.happened(lines))
         return lines is None or bool(lines)
 
     async def _send_status(self) -> bool:

@@ -73,6 +73,7 @@ class Exchange:
             async with asyncio.timeout(LEAVE_SECONDS):
                 await self._report()
                 await self._outbox.emptied()  # words typed just before are still accepted
+                await self._attachment.close()
 
     async def _receive_all(self) -> None:
         while True:

@@ -28,9 +28,13 @@ class Line(Attachment):
     def __init__(self) -> None:
         self.incoming: asyncio.Queue[FromDaemon | Exception] = asyncio.Queue()
         self.sent: list[FromClient] = []
+        self.closed = False
 
     async def send(self, message: FromClient) -> None:
         self.sent.append(message)
+
+    async def close(self) -> None:
+        self.closed = True
 
     async def receive(self) -> FromDaemon:
         message = await self.incoming.get()

@@ -86,7 +86,7 @@ async def test_the_last_event_is_reported_before_leaving() -> None:
     await talk.hear(happened(1), Happened(events=(event(2, "run_ended", outcome="done"),)))
     await talk.end()
 
-    assert line.of(Seen)[-1].seq == 2
+    assert line.of(Seen)[-1].seq == 2 and line.closed
 
 
 async def test_detaching_leaves_the_run_alone() -> None:
