@@ -79,7 +79,7 @@ def parse(arguments: Sequence[str], texts: Texts) -> Invocation:
         complain(texts("not_yet", word=found.words[0]))
         raise SystemExit(USAGE)
     if unknown:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        parser.unknown(unknown)
     _check(found, parser, texts)
     words = [*found.words, *behind]
     return Invocation(

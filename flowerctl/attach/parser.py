@@ -1,22 +1,18 @@
 """Takes the command line of a ``flower`` apart, whichever of its commands that is."""
 
-import argparse
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from flowerctl.attach.flags import GLOBAL
-from flowerctl.hints import USAGE
 from flowerctl.language import ZH, Texts
-from flowerctl.output import complain
+from flowerctl.usage import UsageParser
 
 
-class Parser(argparse.ArgumentParser):
-    """Knows the words and the flags that every command has. Says what is wrong in one line, without the usage."""
+class Parser(UsageParser):
+    """Knows the words and the flags that every command has."""
 
     def __init__(self, prog: str, texts: Texts, *, usage: str, description: str, words: str) -> None:
-        super().__init__(prog, usage, description, allow_abbrev=False, add_help=False)
-        self._texts = texts
+        super().__init__(prog, usage, description, texts=texts, allow_abbrev=False, add_help=False)
         chinese = texts.language == ZH
         self.add_argument(
             "words", nargs="*", metavar=words, help="要做的事" if chinese else "what is to be done"
@@ -27,14 +23,10 @@ class Parser(argparse.ArgumentParser):
         for flag in GLOBAL:
             flag.add_to(everywhere, texts.language)
 
-    def error(self, message: str) -> NoReturn:
-        complain(f"{self.prog}: {message}")
-        raise SystemExit(USAGE)
-
     def need(self, flag: str, value: object, held: bool, rule: str) -> None:
         """Wrong usage, unless the flag was not typed or its rule is ``held``. ``rule`` is the name of a sentence."""
         if value is not None and not held:
-            self.error(self._texts("need", flag=flag, value=value, rule=self._texts(rule)))
+            self.error(self.texts("need", flag=flag, value=value, rule=self.texts(rule)))
 
 
 def behind_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -99,7 +99,7 @@ def parse(arguments: Sequence[str], texts: Texts) -> OnceInvocation:
         print(f"flower {installed_version()}")
         raise SystemExit(OK)
     if unknown:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        parser.unknown(unknown)
     words = [*found.words, *behind]
     if not words:
         parser.error(texts("once_usage"))

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Final, NoReturn
+from typing import Any, Final
 
 from flower_protocol.paths import socket_path
 from flowerctl.client import Client
@@ -13,6 +13,7 @@ from flowerctl.language import EN, ZH, Texts, chosen
 from flowerctl.operate.context import Context
 from flowerctl.output import close_streams, complain, prepare_streams
 from flowerctl.places import here
+from flowerctl.usage import UsageParser
 
 # Verbs of the contract that this version doesn't have.
 NOT_YET: Final = ("wait", "keep", "adopt", "env", "transcript", "service", "doctor")
@@ -136,22 +137,22 @@ def _logs(context: Context, found: argparse.Namespace) -> int:
     return logs(context, follow=found.follow)
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        complain(f"{self.prog}: {message}")
-        raise SystemExit(USAGE)
-
-
 def _parser(texts: Texts) -> argparse.ArgumentParser:
-    common = _Parser(add_help=False)
-    common.add_argument("--lang", choices=(ZH, EN), help=texts("help_lang"))
-    printing = _Parser(add_help=False, parents=[common])
-    printing.add_argument("--json", action="store_true", help=texts("help_json"))
-    parser = _Parser(prog="flowerctl", description=texts("help_flowerctl"), allow_abbrev=False)
-    parser.add_argument("--lang", choices=(ZH, EN), help=texts("help_lang"))
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=_Parser)
+    class Parser(UsageParser):
+        """One that argparse itself can make, for each verb."""
 
-    def verb(name: str, *parents: _Parser) -> argparse.ArgumentParser:
+        def __init__(self, **options: Any) -> None:
+            super().__init__(texts=texts, **options)
+
+    common = Parser(add_help=False)
+    common.add_argument("--lang", choices=(ZH, EN), help=texts("help_lang"))
+    printing = Parser(add_help=False, parents=[common])
+    printing.add_argument("--json", action="store_true", help=texts("help_json"))
+    parser = Parser(prog="flowerctl", description=texts("help_flowerctl"), allow_abbrev=False)
+    parser.add_argument("--lang", choices=(ZH, EN), help=texts("help_lang"))
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=Parser)
+
+    def verb(name: str, *parents: Parser) -> argparse.ArgumentParser:
         about = texts(f"help_{name}")
         return verbs.add_parser(
             name, help=about, description=about, parents=list(parents), allow_abbrev=False

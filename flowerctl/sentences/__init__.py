@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from flowerctl.sentences import attach, failures, flags, once, operate, states, transcript
+from flowerctl.sentences import attach, failures, flags, once, operate, states, transcript, usage
 
-ROOMS: Final = (attach, failures, flags, once, operate, states, transcript)
+ROOMS: Final = (attach, failures, flags, once, operate, states, transcript, usage)
 
 SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {name: pair for room in ROOMS for name, pair in room.SENTENCES.items()}
