@@ -64,6 +64,14 @@ class Client:
         query = urlencode(asked, errors="surrogateescape")
         return self._request("GET", f"/v1/wake?{query}", Wake)
 
+    def check(self, run: StartRun) -> None:
+        """`Refused` as `start` would be, as far as that shows beforehand. A daemon that can't tell is no obstacle."""
+        try:
+            self._request("POST", "/v1/check", Done, run)
+        except Refused as refused:
+            if refused.failure.code != "bad-frame":  # what a daemon of an older version says
+                raise
+
     def start(self, run: StartRun) -> RunStarted:
         return self._request("POST", "/v1/runs", RunStarted, run, START_SECONDS)
 

@@ -20,6 +20,7 @@ def build(owner: "Daemon") -> web.Application:
         [
             web.get("/v1/status", status.show),
             web.get("/v1/wake", wake.show),
+            web.post("/v1/check", runs.check),
             web.post("/v1/runs", runs.start),
             web.post("/v1/say", control.say),
             web.post("/v1/answer", control.answer_question),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from flower.core.events import Event
 from flower_protocol.runs import RunOptions, StartRun
 from flower_protocol.workspaces import Place
-from flowerd.prerequisites import refusal_of, rehearsed, require_credentials
+from flowerd.prerequisites import played, refusal_of, rehearsed, require_credentials
 from flowerd.probe import Ask
 from flowerd.refusal import Refused
 from flowerd.run import Prepared
@@ -54,6 +54,18 @@ class Flow:
 
         goal = self.workflow.context.get(GOAL_KEY)
         return len(goal.checks) if isinstance(goal, Goal) else self.prepared.checks
+
+
+def examined(place: Place, request: StartRun) -> None:
+    """Raises `Refused` for what `opened` would refuse, as far as that shows without opening anything."""
+    if request.options.rehearse:
+        played(request.options.script, request.language)
+    else:
+        require_credentials(request.environment, request.language)
+    try:
+        _require_sense(place, request.options)
+    except OSError as error:
+        raise refusal_of(error, place.run_dir) from error
 
 
 def opened(place: Place, request: StartRun, unheard: Sequence[str], *, probe: Ask | None) -> Flow:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from flower.core.events import Event
 from flower_protocol.runs import StartRun
 from flower_protocol.workspaces import Place
-from flowerd.flow import Flow, opened
+from flowerd.flow import Flow, examined, opened
 from flowerd.oracle import Oracle, SideQuestion
 from flowerd.outcome import one_line, outcome_of
 from flowerd.probe import Ask
@@ -60,6 +60,9 @@ class LibraryRun:
         self._stood = (0, 0)
         # One thread: a person's words are added to the brief in the order in which they were said.
         self._adding = ThreadPoolExecutor(1, thread_name_prefix="brief")
+
+    async def examine(self) -> None:
+        await asyncio.to_thread(examined, self._place, self._request)
 
     async def prepare(self) -> Prepared:
         self._flow = await asyncio.to_thread(

@@ -12,7 +12,7 @@ from flowerd.environment import for_rehearsal
 from flowerd.refusal import Refused
 
 if TYPE_CHECKING:
-    from flower.rehearsal import Rehearsal
+    from flower.rehearsal import Rehearsal, Script
 
 
 def require_credentials(environment: Mapping[str, str], language: str) -> None:
@@ -25,6 +25,16 @@ def require_credentials(environment: Mapping[str, str], language: str) -> None:
         raise Refused("no-credentials", text=problem)
 
 
+def played(script: str | None, language: str) -> "Script":
+    """The ``script`` of a rehearsal (None: the one that comes along). Raises `Refused` if it can't be played."""
+    from flower.rehearsal import ScriptError, load_script
+
+    try:
+        return load_script(script or "default", language)
+    except ScriptError as error:
+        raise Refused("bad-script", detail=error.words.spoken(language)) from error
+
+
 def rehearsed(
     environment: Mapping[str, str], script: str | None, language: str
 ) -> "tuple[Rehearsal, dict[str, str]]":
@@ -32,12 +42,9 @@ def rehearsed(
 
     Raises `Refused`.
     """
-    from flower.rehearsal import Rehearsal, ScriptError, load_script
+    from flower.rehearsal import Rehearsal
 
-    try:
-        rehearsal = Rehearsal(load_script(script or "default", language)).start()
-    except ScriptError as error:
-        raise Refused("bad-script", detail=error.words.spoken(language)) from error
+    rehearsal = Rehearsal(played(script, language)).start()
     return rehearsal, for_rehearsal(environment, rehearsal.env())
 
 

@@ -68,6 +68,10 @@ class Sink(Protocol):
 class Run(Protocol):
     """One run in one folder. Everything is called on the daemon's loop, and nothing but what is awaited takes time."""
 
+    async def examine(self) -> None:
+        """Look for what `prepare` would refuse, as far as that shows beforehand. Changes nothing. Raises `Refused`."""
+        ...
+
     async def prepare(self) -> Prepared:
         """Set up all that can be refused. Raises `Refused`; then nothing was changed and nothing runs."""
         ...

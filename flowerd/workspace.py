@@ -79,9 +79,13 @@ class Workspace:
             await self._settled()
         if self._active is not None:
             return await self._join(request, self._active)
-        options.check(request.options)
-        going = options.continued(request.options, self.standing.record.options)
-        return await asyncio.shield(self._begin(msgspec.structs.replace(request, options=going)))
+        return await asyncio.shield(self._begin(self._continued(request)))
+
+    async def check(self, request: StartRun) -> None:
+        """Whether it could start, before a person has said what it is to do. Changes nothing. Raises `Refused`."""
+        request = self._continued(request)
+        await _in(self._shared.outside, partial(require_folder, self.place))
+        await self._shared.runs(self.place, request, ()).examine()
 
     async def stop(self, *, wait_seconds: float = STOP_SECONDS) -> None:
         """End the run; returns when it has ended, or after ``wait_seconds``. Raises `Refused`.
@@ -163,6 +167,12 @@ class Workspace:
         await self.journal.close()
 
     # A run's way in and out
+
+    def _continued(self, request: StartRun) -> StartRun:
+        """With what the folder keeps of its last run. Raises `Refused` for a flag that can't be honoured."""
+        options.check(request.options)
+        going = options.continued(request.options, self.standing.record.options)
+        return msgspec.structs.replace(request, options=going)
 
     def _begin(self, request: StartRun) -> "asyncio.Task[RunStarted]":
         # A task of its own: a client that goes away meanwhile takes nothing with it.

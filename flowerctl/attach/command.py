@@ -4,6 +4,7 @@ import os
 import sys
 import uuid
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TextIO
 
 import msgspec
@@ -97,6 +98,8 @@ class Command:
             self._introduce(wake)
             self._catch_up(wake)
         if words is None:
+            # Before the person has thought of something to say.
+            self._client.check(self._request(None))
             wanted = self._opening.wanted(fresh=self._options.new or not wake.used)
             words = wanted.words
             if wanted.new:
@@ -172,18 +175,21 @@ class Command:
             self._print(lines)
 
     def _start(self, words: str | None) -> RunStarted:
-        run = StartRun(
-            place=self._place,
-            ask=words,
-            options=self._options_of_start(),
-            environment=self._environment_of_run(),
-            language=self._texts.language,
-        )
+        run = self._request(words)
         ensure(self._environment, starting=self._say_it_starts)  # a person may have thought for an hour
         try:
             return self._client.start(run)
         except KeyboardInterrupt as interrupt:
             raise Failed(self._texts("maybe_started"), FAILED) from interrupt
+
+    def _request(self, words: str | None) -> StartRun:
+        return StartRun(
+            place=self._place,
+            ask=words,
+            options=self._options_of_start(),
+            environment=self._run_environment,
+            language=self._texts.language,
+        )
 
     def _options_of_start(self) -> RunOptions:
         options = self._options
@@ -201,7 +207,8 @@ class Command:
         if asks and not self._typing and not self._invocation.detach:
             self._complain(self._texts("nobody_answers"))
 
-    def _environment_of_run(self) -> dict[str, str]:
+    @cached_property
+    def _run_environment(self) -> dict[str, str]:
         kept = {name: value for name, value in self._environment.items() if _encodable(name + value)}
         for name in self._environment.keys() - kept.keys():
             self._complain(self._texts("variable_dropped", name=clean_line(name)))

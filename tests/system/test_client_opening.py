@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from flower_protocol.control import Say
+from flower_protocol.control import Failure, Say
 from tests.support.processes import wait_until
 from tests.support.terminal import Terminal
 from tests.system.client import NEW, WAKE, cooked, running
@@ -29,6 +29,27 @@ def test_a_new_folder_asks_what_to_do_and_starts(
         "\n", ""
     )
     assert cooked(screen)
+
+
+def test_what_is_in_the_way_is_said_before_the_question(
+    flower: Callable[..., Terminal], pretend: Pretending
+) -> None:
+    pretend.daemon.objection = Failure(code="no-credentials", values={"text": "缺少凭证"})
+    screen = flower()
+
+    assert screen.wait() == 1
+    assert "缺少凭证" in screen.text() and NEW not in screen.text()
+
+
+def test_a_daemon_that_can_not_tell_beforehand_is_asked_to_start(
+    flower: Callable[..., Terminal], pretend: Pretending
+) -> None:
+    pretend.daemon.objection = Failure(code="bad-frame", values={"detail": "no such route"})
+    screen = flower()
+    screen.read_until("> ")
+    screen.line("写个脚本")
+
+    wait_until(lambda: pretend.daemon.started)
 
 
 def test_a_used_folder_shows_its_banner_and_goes_on_at_enter(

@@ -21,6 +21,9 @@ class Flood:
     def __init__(self, place: Place, request: StartRun, unheard: Sequence[str]) -> None:
         self._events = int(sys.argv[1]) * 1_000_000 // EVENT_BYTES
 
+    async def examine(self) -> None:
+        return
+
     async def prepare(self) -> Prepared:
         return Prepared(woke=1)
 

@@ -26,6 +26,9 @@ class ScriptedRun:
         self._stage = stage
         self._ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
 
+    async def examine(self) -> None:
+        return
+
     async def prepare(self) -> Prepared:
         await self._stage.gate.wait()
         if self._stage.refusal is not None:

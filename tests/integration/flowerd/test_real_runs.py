@@ -216,12 +216,37 @@ async def test_without_credentials_nothing_starts_and_the_lines_say_where_they_w
     daemon: Daemon, talk: Talk, place: Place
 ) -> None:
     bare = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]}
-    with pytest.raises(Refusal) as refusal:
-        await talk.post("/v1/runs", StartRun(place=place, ask="x", environment=bare), RunStarted)
+    for route in ("/v1/check", "/v1/runs"):
+        with pytest.raises(Refusal) as refusal:
+            await talk.post(route, StartRun(place=place, ask="x", environment=bare), RunStarted)
 
-    assert refusal.value.code == "no-credentials"
-    assert len(refusal.value.values["text"].splitlines()) == 4
+        assert refusal.value.code == "no-credentials"
+        assert len(refusal.value.values["text"].splitlines()) == 4
     assert (await talk.status()).workspaces == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (RunOptions(rehearse=True), None),
+        (RunOptions(rehearse=True, script="nowhere.toml"), "bad-script"),
+        (RunOptions(rehearse=True, isolate=True), "no-worktrees"),
+        (RunOptions(rehearse=True, rounds=0), "bad-value"),
+    ],
+)
+async def test_whether_it_could_start_is_told_and_leaves_nothing(
+    daemon: Daemon, talk: Talk, new_place: Place, options: RunOptions, code: str | None
+) -> None:
+    wanted = StartRun(place=new_place, options=options, environment={"PATH": os.environ["PATH"]})
+    if code is None:
+        await talk.post("/v1/check", wanted, Done)
+    else:
+        with pytest.raises(Refusal) as refusal:
+            await talk.post("/v1/check", wanted, Done)
+        assert refusal.value.code == code
+
+    assert (await talk.status()).workspaces == () and not Path(new_place.run_dir).exists()
+    assert list(Path(new_place.workspace).iterdir()) == []
 
 
 async def test_nothing_to_go_on_with_and_no_words_are_no_request(

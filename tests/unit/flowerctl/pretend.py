@@ -37,7 +37,8 @@ T = TypeVar("T")
 class PretendDaemon:
     """Serves ``path`` from `open` to `close`; `kill` drops every connection without a word.
 
-    ``refusal`` is what the next start gets, ``accepting`` whether remarks are accepted.
+    ``objection`` is what it says when asked whether a run could start, ``refusal`` what the next start gets,
+    ``accepting`` whether remarks are accepted.
     """
 
     def __init__(self, path: Path, workspace: Path, *, generation: str = "g1") -> None:
@@ -55,6 +56,7 @@ class PretendDaemon:
         self.started: list[StartRun] = []
         self.said: list[SayTo] = []
         self.heard: list[Any] = []
+        self.objection: Failure | None = None
         self.refusal: Failure | None = None
         self.accepting = True
         self.protocol = 1
@@ -67,6 +69,7 @@ class PretendDaemon:
         app = web.Application()
         app.router.add_get("/v1/status", self._get_status)
         app.router.add_get("/v1/wake", self._get_wake)
+        app.router.add_post("/v1/check", self._post_check)
         app.router.add_post("/v1/runs", self._post_runs)
         app.router.add_post("/v1/say", self._post_say)
         app.router.add_post("/v1/interrupt", self._post_at)
@@ -159,6 +162,10 @@ class PretendDaemon:
                 seen=self.seen,
             )
         )
+
+    async def _post_check(self, request: web.Request) -> web.Response:
+        decode(await request.read(), StartRun)
+        return _answer(Done()) if self.objection is None else _answer(self.objection, 400)
 
     async def _post_runs(self, request: web.Request) -> web.Response:
         run = decode(await request.read(), StartRun)
