@@ -103,6 +103,8 @@ class Runtime:
         self.on_session: Callable[[str], None] | None = None
         self.on_handoff: Callable[[str, Path], None] | None = None
         self.notices: list[Words] = []
+        self.other_models: set[str] = set()
+        """Those that answered though others were configured: each is told once a run."""
         self._handle_signals = handle_signals
         self._flights: list[Flight] = []
         self._mail: list[str] = []

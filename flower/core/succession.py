@@ -15,7 +15,7 @@ from flower.core.documents import Handoff
 from flower.core.events import Event
 from flower.core.handoff import WRITE_HANDOFF, HandoffPolicy, degraded, is_overflow
 from flower.core.result import StepResult
-from flower.core.windows import Windows
+from flower.core.windows import Windows, is_another
 from flower.core.words import Words
 
 logger = logging.getLogger(__name__)
@@ -34,6 +34,12 @@ DONE = Words("交接写在 {path}", "the handoff is in {path}")
 DONE_WITHOUT_FILE = Words("交接写好了,新会话接手", "the handoff is written, a new session takes over")
 CALLED_OFF = Words(
     "这一轮已经收尾了,这次不用换代。", "the turn had already come to its end: no handoff this time."
+)
+OTHER_MODEL = Words(
+    "答话的模型是 {answered},不是配的 {configured}:窗口可能没有按名字猜的那么大。"
+    "用 --window 或 FLOWER_WINDOW 说实际的窗口。",
+    "{answered} answers, not {configured} as configured: its window may be smaller than that name promises. Say how"
+    " large it is with --window or FLOWER_WINDOW.",
 )
 FULL = Words("上下文已经放不下了", "the context no longer fits")
 REFUSED = Words("这段会话的记录接口不认", "the model's service refuses this session's record")
@@ -122,6 +128,17 @@ class Succession:
         if self.enabled and not self._warned and not self.begun and policy.warn_at <= level < policy.at:
             self._warned = True
             self._tell("near", NEAR, at=policy.at)
+
+    def see_model(self, answered: str) -> Event | None:
+        """What to tell the person when another model answers than the one whose window is assumed."""
+        configured = self._windows.named
+        if not self.enabled or self._policy.window is not None or self._windows.is_said:
+            return None
+        if not is_another(answered, configured):
+            return None
+        said = Words(*(each.format(answered=answered, configured=configured) for each in OTHER_MODEL))
+        about = {**said._asdict(), "model_mismatch": {"answered": answered, "configured": configured}}
+        return Event("notice", said.spoken(self._language), payload=about)
 
     def see_window(self, window: int) -> None:
         """The CLI reports how large the window is."""

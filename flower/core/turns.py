@@ -192,7 +192,7 @@ class Turns:
             self._see_session(session)
         match type(message).__name__:
             case "AssistantMessage" if not message.parent_tool_use_id and not is_synthetic(message):
-                self._model = message.model
+                self._see_model(message.model)
                 self._see_level(context_of(message.usage))
                 self._prose += [
                     block.text for block in message.content if type(block).__name__ == "TextBlock"
@@ -213,6 +213,13 @@ class Turns:
             (event,) = normalize(message)
             about = {**event.payload, "cost_usd": own, "error": failure.text if failure else None}
             self._emit(replace(event, payload=about))
+
+    def _see_model(self, model: str) -> None:
+        self._model = model
+        told = self._succession.see_model(model)
+        if told is not None and model not in self._runtime.other_models:
+            self._runtime.other_models.add(model)
+            self._emit(told)
 
     def _see_level(self, level: int) -> None:
         if level:

@@ -43,11 +43,21 @@ def configured_model(environment: Mapping[str, str]) -> str:
     return next((environment[name] for name in names if environment.get(name)), "")
 
 
+def is_another(answered: str, configured: str) -> bool:
+    """Whether the model that answers is not the one that was named. Aliases (``opus``) and prefixes name many."""
+    names = [name.lower().partition("[")[0] for name in (answered, configured)]
+    if not all(names) or not any(map(str.isdigit, names[1])):
+        return False
+    return names[0] not in names[1] and names[1] not in names[0]
+
+
 class Windows:
     """What is known of the window of one model behind one gateway."""
 
     def __init__(self, environment: Mapping[str, str], model: str | None = None) -> None:
         self.model = model or configured_model(environment)
+        self.named = model or environment.get("ANTHROPIC_MODEL", "")
+        """The model that somebody has named; what the CLI takes by itself is not known beforehand."""
         self._said = _positive(environment.get("FLOWER_WINDOW", ""))
         self._key = f"{environment.get('ANTHROPIC_BASE_URL', '').rstrip('/')} {self.model}".strip()
         self._path = _configuration(environment) / "flower" / NAME
@@ -56,6 +66,11 @@ class Windows:
     def size(self) -> int:
         """The window in tokens."""
         return self._said or self.learned() or guessed(self.model)
+
+    @property
+    def is_said(self) -> bool:
+        """Whether a person has said how large it is."""
+        return self._said is not None
 
     def learned(self) -> int | None:
         """What the CLI reported or an overflow showed; a report that an overflow has disproved counts no more."""

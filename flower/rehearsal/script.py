@@ -173,7 +173,8 @@ class Role(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Script(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A whole play. The roles `main` and `worker` exist without being named.
 
-    `language` is that of the words it leaves out: `closing` and `meanwhile`.
+    `language` is that of the words it leaves out: `closing` and `meanwhile`. `model` is the name under which it
+    answers, whatever it was asked for; that is what a gateway does which serves another one.
     """
 
     scenes: list[Scene]
@@ -181,6 +182,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     closing: str = ""
     meanwhile: str = ""
     language: Literal["zh", "en"] = "zh"
+    model: str = ""
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "closing", self.closing or _CLOSING.spoken(self.language))

@@ -33,6 +33,7 @@ class Reply:
 
 def answer(script: Script, conversation: Conversation, token: Callable[[], str]) -> Reply:
     """The reply to a request. `token` gives new short strings of letters and digits, for ids."""
+    conversation = replace(conversation, model=script.model or conversation.model)
     roles = [name for name, role in script.all_roles().items() if _is_role(role, conversation)]
     scenes = [scene for scene in script.scenes if not scene.role or scene.role in roles]
     all_progress = follow(scenes, conversation.happenings)

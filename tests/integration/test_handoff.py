@@ -124,6 +124,34 @@ async def test_the_level_is_announced_once_before_it_is_reached(tmp_path: Path) 
     assert event.text == "上下文 140.0K/200K · 还有约 10K 到换代"
 
 
+@pytest.mark.parametrize("said", ["", "300000"])
+async def test_another_model_than_the_configured_one_is_told_once_unless_the_window_was_said(
+    tmp_path: Path, said: str
+) -> None:
+    turns = [Turn(text="one", calls=[bash("echo one")]), Turn(text="two"), Turn(text="three")]
+    script = Script(scenes=[Scene(name="only", role="main", turns=turns, again=True)], model="glm-4.6")
+    events: list[Event] = []
+    with Rehearsal(script) as model:
+        more = {"ANTHROPIC_MODEL": "claude-opus-4-5", "FLOWER_WINDOW": said}
+        runtime = Runtime(
+            workspace=tmp_path / "work", run_dir=tmp_path / "runs", environment=environment(model, **more)
+        )
+        try:
+            flow = Workflow([Step("one", handy(), "do it"), Step("two", handy(), "do it")])
+            ctx = await flow.run(runtime, on_event=events.append)
+        finally:
+            runtime.close()
+
+    assert ctx.get("_failed_at") is None
+    told_of = [event for event in events if "model_mismatch" in event.payload]
+    if said:
+        assert told_of == []
+    else:
+        [event] = told_of
+        assert event.payload["model_mismatch"] == {"answered": "glm-4.6", "configured": "claude-opus-4-5"}
+        assert "claude-opus-4-5" in event.text and "FLOWER_WINDOW" in event.text
+
+
 async def test_a_step_that_ends_over_the_line_ends(tmp_path: Path) -> None:
     script = Script(scenes=[scene("first", "do the work", Turn(text="all done", tokens=FULL))])
     with Rehearsal(script) as model:

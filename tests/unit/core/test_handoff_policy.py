@@ -7,7 +7,7 @@ import pytest
 
 from flower.core.agent import CompactPolicy
 from flower.core.handoff import HEADROOM_FLOOR, HandoffPolicy, degraded, is_overflow
-from flower.core.windows import Windows, default_window, window_reported
+from flower.core.windows import Windows, default_window, is_another, window_reported
 
 
 @pytest.mark.parametrize(
@@ -163,3 +163,22 @@ def test_the_cli_is_told_how_to_compact_by_its_environment(
     policy: CompactPolicy, environment: dict[str, str]
 ) -> None:
     assert policy.env() == environment
+
+
+@pytest.mark.parametrize(
+    ("answered", "configured", "another"),
+    [
+        ("glm-4.6", "claude-opus-4-5", True),
+        ("claude-haiku-4-5", "claude-opus-4-5[1m]", True),
+        ("Claude-Opus-4-5", "claude-opus-4-5", False),
+        ("claude-opus-4-5-20251101", "claude-opus-4-5", False),
+        ("claude-opus-4-5", "us.anthropic.claude-opus-4-5-v1:0", False),
+        ("claude-opus-4-5", "opus", False),
+        ("claude-opus-4-5", "", False),
+        ("", "claude-opus-4-5", False),
+    ],
+)
+def test_another_model_is_one_whose_name_is_no_form_of_the_configured_one(
+    answered: str, configured: str, another: bool
+) -> None:
+    assert is_another(answered, configured) is another

@@ -84,6 +84,7 @@ async def broken_off(*played: list[Any]) -> int | None:
         child_environment=lambda: environment,
         probe=None,
         store=SimpleNamespace(unsaved=None),
+        other_models=set(),
         on_session=None,
         language="zh",
     )
