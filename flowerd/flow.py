@@ -79,10 +79,10 @@ def opened(place: Place, request: StartRun, unheard: Sequence[str], *, probe: As
             closing.callback(rehearsal.close)
         require_credentials(environment, request.language)
         try:
+            _require_sense(place, options)  # before the runtime makes its folders
             runtime = _runtime(place, options, environment, probe)
             closing.callback(runtime.close)
             runtime.language = request.language
-            _require_sense(place, options)
             workflow = _workflow(place, request, unheard)
             runtime.workbench = workflow.workbench
             workflow.workbench.refresh()

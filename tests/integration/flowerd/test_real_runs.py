@@ -237,13 +237,14 @@ async def test_without_credentials_nothing_starts_and_the_lines_say_where_they_w
 async def test_whether_it_could_start_is_told_and_leaves_nothing(
     daemon: Daemon, talk: Talk, new_place: Place, options: RunOptions, code: str | None
 ) -> None:
-    wanted = StartRun(place=new_place, options=options, environment={"PATH": os.environ["PATH"]})
+    wanted = StartRun(place=new_place, ask="x", options=options, environment={"PATH": os.environ["PATH"]})
     if code is None:
         await talk.post("/v1/check", wanted, Done)
     else:
-        with pytest.raises(Refusal) as refusal:
-            await talk.post("/v1/check", wanted, Done)
-        assert refusal.value.code == code
+        for route in ("/v1/check", "/v1/runs"):
+            with pytest.raises(Refusal) as refusal:
+                await talk.post(route, wanted, Done)
+            assert refusal.value.code == code
 
     assert (await talk.status()).workspaces == () and not Path(new_place.run_dir).exists()
     assert list(Path(new_place.workspace).iterdir()) == []
