@@ -63,6 +63,7 @@ class OpenQuestions:
         self._tell = tell
         self._lock = threading.Lock()  # guards all below; nothing is called or awaited while it is held
         self._open: dict[str, Waiting] = {}
+        self._settling: dict[str, Waiting] = {}  # they have an outcome, and nobody has heard of it yet
         self._unseen: list[Ask] = []
         self._watchers: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
 
@@ -87,11 +88,11 @@ class OpenQuestions:
         return waiting
 
     def same(self, question: str) -> Waiting | None:
-        """The one of these words that waits on this loop already, if there is one."""
+        """The one of these words that waits on this loop already, or whose outcome is just coming; None without one."""
         loop = asyncio.get_running_loop()
         with self._lock:
-            found = (each for each in self._open.values() if each.ask.question == question)
-            return next((each for each in found if each.loop is loop), None)
+            known = (*self._open.values(), *self._settling.values())
+            return next((each for each in known if each.ask.question == question and each.loop is loop), None)
 
     async def outcome(self, waiting: Waiting) -> None:
         """Wait until it is settled. Cancelled, the question goes on waiting without an agent."""
@@ -108,6 +109,7 @@ class OpenQuestions:
             waiting = self._open.pop(id, None)
             if waiting is None:
                 return False
+            self._settling[id] = waiting
             ask = waiting.ask
             ask.state, ask.answer, ask.settled_at = state, answer, time.time()
         self._keep(ask)
@@ -142,6 +144,8 @@ class OpenQuestions:
     def _announce(self, waiting: Waiting) -> None:
         if waiting.timer is not None:
             waiting.timer.cancel()
+        with self._lock:
+            self._settling.pop(waiting.ask.id, None)
         self._tell(waiting.ask, waiting.waiters > 0)
         _wake(waiting.settled)
 

@@ -151,8 +151,9 @@ async def test_the_session_of_a_killed_process_is_the_next_ones_at_once(
         # Not waiting until it is dead, nor until its child is: that is the next run's affair.
         run = Run(folder, model, "someone else")
 
-        assert await run.take() == session
+        taken = await run.take()
 
+        assert taken == session, [event.text for event in run.events if event.kind == "notice"]
         assert not run.says_that_it_begins_anew
         assert "someone else" in told(model.requests[asked]), "nobody else asked the model in between"
     kept = stored(folder / "runs", session)

@@ -198,6 +198,20 @@ async def test_an_answer_to_an_interrupted_agent_goes_to_its_inbox_and_is_not_as
     assert "红的还是蓝的?" in channel.read_mail() and channel.read_mail() == "收件箱是空的。"
 
 
+async def test_an_agent_that_comes_back_at_the_very_moment_of_the_answer_does_not_ask_again() -> None:
+    channel = HumanChannel()
+    task = await asked(channel)
+    task.cancel()
+    await asyncio.wait({task})
+
+    channel.answer("q1", "红")
+    async with asyncio.timeout(5):
+        again = await channel.ask("红的还是蓝的?")  # at once: the loop had no turn in between
+
+    assert again.answer == "红" and len(channel.asks) == 1
+    assert channel.read_mail() == "收件箱是空的。", "it has been told already"
+
+
 @pytest.mark.parametrize(("answer", "choice"), [("蓝", 1), ("2", 1), ("0", None), ("3", None), ("紫", None)])
 def test_an_answer_may_be_an_option_or_its_number(answer: str, choice: int | None) -> None:
     assert Ask("q1", "?", ["红", "蓝"], answer=answer).choice == choice
