@@ -21,7 +21,7 @@ from flower.core.durable import private_folder
 from flower.core.events import Event
 from flower.core.flight import Flight
 from flower.core.handoff import HandoffPolicy
-from flower.core.lease import DYING_OWNER_SECONDS, Lease, is_taken
+from flower.core.lease import DYING_CHILD_SECONDS, DYING_OWNER_SECONDS, Lease, is_taken, wait_for_child
 from flower.core.manifest import Manifest, new_run_id
 from flower.core.project import project_directory, project_key
 from flower.core.resilience import Probe, Resilience
@@ -171,6 +171,15 @@ class Runtime:
                 return False
             self._leases[session_id] = lease
         return True
+
+    def recover(self, session_id: str) -> bool:
+        """Take in what a run that has just died left of a session of ours; whether the store has it then.
+
+        Blocking, for some seconds while a child of that run still dies. Raises `OSError`, and what the store raises.
+        """
+        if wait_for_child(self.folder.leases, session_id, DYING_CHILD_SECONDS):
+            self.folder.salvage(self.store, session_id)
+        return self.has_session(session_id)
 
     def context_of(self, session_id: str) -> int:
         """The context that the session's last turn saw, in tokens; 0 when unknown."""

@@ -5,6 +5,7 @@ underscore are the workflow's own: ``_runtime _on_event _sessions _results _inhe
 _failed_at``.
 """
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -160,7 +161,7 @@ class _StepRun:
 
     async def take(self) -> StepResult:
         step, ctx = self.step, self.ctx
-        session, inherited = self._session()
+        session, inherited = await self._session()
         self._announce(inherited)
         attempt = 0
         label, prompt = step.name, step.render(ctx, resuming=inherited)
@@ -184,13 +185,13 @@ class _StepRun:
                     False,
                 )
             else:
-                session, inherited = self._session_again(result)
+                session, inherited = await self._session_again(result)
                 label, prompt = f"{step.name}#retry{attempt}", step.render(ctx, resuming=inherited)
                 fork = step.fork and session is not None
         self._keep(result)
         return result
 
-    def _session(self) -> tuple[str | None, bool]:
+    async def _session(self) -> tuple[str | None, bool]:
         """The session to go on with, and whether it comes from an earlier process."""
         step = self.step
         if step.resume_from is None:
@@ -199,8 +200,7 @@ class _StepRun:
                 # Who begins anew must be told the whole request, not that it goes on.
                 self._say(IN_USE)
                 session = None
-            elif session is not None and not self.runtime.has_session(session):
-                # It was another's when this run began, who has died since and left nothing.
+            elif session is not None and not await self._is_there(session):
                 self._say(_GONE)
                 session = None
             return session, session is not None
@@ -211,11 +211,16 @@ class _StepRun:
             )
         return session, False
 
-    def _session_again(self, result: StepResult) -> tuple[str | None, bool]:
+    async def _is_there(self, session: str) -> bool:
+        """Whether the store has the session, or gets it from what an owner left who has just died."""
+        has, recover = self.runtime.has_session, self.runtime.recover
+        return has(session) or await asyncio.to_thread(recover, session)
+
+    async def _session_again(self, result: StepResult) -> tuple[str | None, bool]:
         """`_session` for a retry: what was rejected is left alone with all that led to it, what only failed is not."""
         if result.error == REJECTED and self.step.resume_from is None:
             return None, False
-        return self._session()
+        return await self._session()
 
     def _left_behind(self, session: str | None) -> Handoff | None:
         """What the step's session left to a successor that never began, as the file says by now."""

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -58,9 +59,19 @@ time.sleep(600)
 class Run:
     """One run of a step in a folder that others may want too."""
 
-    def __init__(self, folder: Path, model: Rehearsal, words: str) -> None:
+    def __init__(
+        self, folder: Path, model: Rehearsal, words: str, *, at_the_look: Callable[[], None] = lambda: None
+    ) -> None:
         self.events: list[Event] = []
         self._runtime = Runtime(workspace=folder, run_dir=folder / "runs", environment=environment(model))
+        is_alive = self._runtime.is_alive
+
+        def look(session: str) -> bool:
+            alive = is_alive(session)
+            at_the_look()
+            return alive
+
+        self._runtime.is_alive = look
         self._workflow = Workflow([Step("干活", handy(), words)])
 
     async def take(self) -> str:
@@ -158,6 +169,25 @@ async def test_the_session_of_a_killed_process_is_the_next_ones_at_once(
         assert "someone else" in told(model.requests[asked]), "nobody else asked the model in between"
     kept = stored(folder / "runs", session)
     assert_each_once(kept, kept)
+
+
+async def test_what_a_run_leaves_that_dies_while_this_one_begins_is_taken_up(tmp_path: Path) -> None:
+    with Rehearsal(TALK) as model:
+        before = await Run(tmp_path / "w", model, "begin").take()
+        # As a kill leaves it: the CLI has written it all, and the store has nothing.
+        left = Runtime(
+            workspace=tmp_path / "w", run_dir=tmp_path / "w" / "runs", environment=environment(model)
+        )
+        left.folder.restore(left.store, before)
+        await left.store.delete({"project_key": left.project_key, "session_id": before})
+        left.close()
+        lease = Lease.take(left.folder.leases, before)
+        assert lease is not None
+        run = Run(tmp_path / "w", model, "someone else", at_the_look=lease.release)
+
+        assert await run.take() == before and not run.says_that_it_begins_anew
+
+    assert "begin" in str(stored(tmp_path / "w" / "runs", before))
 
 
 def stop_between_writes(process: "subprocess.Popen[bytes]", database: Path) -> None:
