@@ -1,7 +1,7 @@
 """Who may continue a session: one run at a time, and never while an old child of it still dies.
 
 Two locks a session, files under ``<run_dir>/claude/leases/``. The kernel lets go of both when their holder ends,
-however it ends. ``<id>.owner`` is held by the process whose run has the session. ``<id>.child`` is held by the
+however it ends. ``<id>.owner`` is held by the process whose run has the session, and names it. ``<id>.child`` is held by the
 launcher of the session's CLI until the last process below it is gone, which after a SIGKILL of the owner is
 some seconds later.
 """
@@ -23,6 +23,8 @@ DYING_CHILD_SECONDS = 12.0
 # A process that is killed gives its memory back before its locks: that takes milliseconds, on a busy machine some
 # more. Nobody minds half a second before a session that a living run has is left to it.
 DYING_OWNER_SECONDS = 0.5
+# Where the kernel shows that it is taking the owner apart, it is waited for: with much memory that can take longer.
+DEAD_OWNER_SECONDS = 10.0
 
 
 class Lease:
@@ -35,15 +37,21 @@ class Lease:
     def take(cls, folder: Path, session_id: str, *, patience: float = 0.0) -> "Lease | None":
         """The lease, or None while another run (of this process or another) has it. Raises `OSError`.
 
-        ``patience`` is how long to wait, in seconds, for an owner that may be just dying. Blocking.
+        ``patience`` is how long to wait, in seconds, for an owner that may be just dying; with any at all, one that is
+        seen to die is waited for up to `DEAD_OWNER_SECONDS`. Blocking.
         """
         descriptor = _open(folder, f"{session_id}.owner")
-        deadline = time.monotonic() + patience
+        began = time.monotonic()
         while not _try_lock(descriptor):
-            if time.monotonic() >= deadline:
+            waited = time.monotonic() - began
+            dying = patience > 0 and waited < DEAD_OWNER_SECONDS and _is_dying(_pid_in(descriptor))
+            if waited >= patience and not dying:
                 os.close(descriptor)
                 return None
             time.sleep(0.01)
+        with contextlib.suppress(OSError):  # a full disk: nobody sees then that this one dies
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         return cls(descriptor)
 
     def release(self) -> None:
@@ -92,10 +100,26 @@ def child_of(path: Path) -> int | None:
         # A pid in a file proves nothing: its process may be gone and the number another's. The lock does.
         if _try_lock(descriptor):
             return None
-        text = os.read(descriptor, 32)
-        return int(text) if text.isdigit() else None
+        return _pid_in(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _pid_in(descriptor: int) -> int | None:
+    text = os.pread(descriptor, 32, 0)
+    return int(text) if text.isdigit() else None
+
+
+def _is_dying(pid: int | None) -> bool:
+    """Whether the process has no memory any more, which it loses before its locks. False where that can't be seen."""
+    if pid is None:
+        return False
+    try:
+        return not Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return Path("/proc/self/cmdline").exists()
+    except OSError:
+        return False
 
 
 def _open(folder: Path, name: str) -> int:

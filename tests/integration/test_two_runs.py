@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -258,3 +259,21 @@ def test_a_lease_is_one_holders_and_free_the_moment_he_is_killed(tmp_path: Path,
     assert lease is not None and Lease.take(tmp_path, SESSION) is None
     lease.release()
     assert Lease.take(tmp_path, SESSION) is not None
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="this kernel shows nobody dying")
+def test_an_owner_that_is_seen_to_die_is_waited_for_and_a_living_one_is_not(tmp_path: Path) -> None:
+    lease = Lease.take(tmp_path, SESSION)
+    assert lease is not None
+    assert Lease.take(tmp_path, SESSION, patience=0.05) is None
+
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    (tmp_path / f"{SESSION}.owner").write_text(str(gone.pid))
+    freed = threading.Timer(0.5, lease.release)
+    freed.start()
+    mine = Lease.take(tmp_path, SESSION, patience=0.05)
+
+    assert mine is not None
+    freed.join()
+    assert (tmp_path / f"{SESSION}.owner").read_text() == str(os.getpid())
