@@ -1,9 +1,9 @@
 """Who may continue a session: one run at a time, and never while an old child of it still dies.
 
 Two locks a session, files under ``<run_dir>/claude/leases/``. The kernel lets go of both when their holder ends,
-however it ends. ``<id>.owner`` is held by the process whose run has the session, and names it. ``<id>.child`` is held by the
-launcher of the session's CLI until the last process below it is gone, which after a SIGKILL of the owner is
-some seconds later.
+however it ends. ``<id>.owner`` is held by the process whose run has the session, and names it. ``<id>.child`` is
+held by the launcher of the session's CLI until the last process below it is gone, which after a SIGKILL of the
+owner is some seconds later.
 """
 
 import contextlib
