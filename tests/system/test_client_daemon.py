@@ -287,7 +287,7 @@ def test_a_restart_leaves_a_daemon_that_answers(household: HouseholdFactory) -> 
 
 
 def test_a_request_that_was_stopped_before_it_was_heard_is_not_lost(household: HouseholdFactory) -> None:
-    home = household(play(Turn(text=BRIEF), again=True))
+    home = household(play(Turn(text=BRIEF, takes=3.0), again=True))  # it must not be over before the stop
     folder = home.folder()
     assert home.flower("-d", "--clarify-only", "my precious request", folder=folder).returncode == 0
     assert home.flowerctl("stop", str(folder)).returncode == 0
